@@ -1,0 +1,296 @@
+//! The limited function.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens as _, quote, quote_spanned};
+use syn::spanned::Spanned as _;
+use syn::{Expr, Result};
+
+use crate::args::{Count, OnStoreError, Window};
+use crate::model::{Model, Settlement};
+use crate::params::{self, local};
+use crate::ret::Ret;
+use crate::target::MARKER;
+
+/// Expands the attribute. On an error the item is emitted as it was, so that no second error follows.
+pub(crate) fn limit_per_time(args: TokenStream, item: TokenStream) -> TokenStream {
+    expand(args, item.clone()).unwrap_or_else(|error| {
+        let error = error.into_compile_error();
+        quote!(#error #item)
+    })
+}
+
+fn expand(args: TokenStream, item: TokenStream) -> Result<TokenStream> {
+    let target = syn::parse2(item)?;
+    let model = Model::new(syn::parse2(args)?, target)?;
+    Ok(function(model))
+}
+
+fn function(mut model: Model) -> TokenStream {
+    let body = match (&model.settlement, &model.ret, &model.on_limit) {
+        (None, Ret::Response, None) => checked_response(&mut model),
+        (None, ..) => checked(&model),
+        (Some(_), Ret::Response, None) => settled_response(&mut model),
+        (Some(_), ..) => settled(&mut model),
+    };
+    let site = site(&model);
+    let target = &model.target;
+    let (attrs, vis, sig, inner_attrs) = (&target.attrs, &target.vis, &target.sig, &target.inner_attrs);
+    quote! {
+        #(#attrs)* #vis #sig {
+            #(#inner_attrs)*
+            #site
+            #body
+        }
+    }
+}
+
+/// The check stands in front of the body.
+///
+/// ```text
+/// // Input
+/// #[limit_per_time(5, "10m", key = form.user)]
+/// async fn login(form: Form) -> Result<Token, Error> { BODY }
+/// // Output
+/// async fn login(form: Form) -> Result<Token, Error> {
+///     use ::rate_limit::__private as __rate_limit;
+///     static __RATE_LIMIT_SITE: __rate_limit::Site = { fn here() {} __rate_limit::Site::derived(here) };
+///     let client = __rate_limit::KeyParts::new().part(&(form.user)).finish();
+///     let call = __rate_limit::Call::new(&__RATE_LIMIT_SITE, const { POLICY }, client);
+///     if let Err(rejection) = call.admit().await {
+///         return <Result<Token, Error> as __rate_limit::FromRejection>::from_rejection(rejection);
+///     }
+///     { BODY }
+/// }
+/// ```
+fn checked(model: &Model) -> TokenStream {
+    let call = call(model);
+    let refusal = refusal(model);
+    let body = &model.target.body;
+    quote_spanned! {Span::mixed_site()=>
+        #call
+        if let ::core::result::Result::Err(rejection) = call.admit().await {
+            return #refusal;
+        }
+        { #body }
+    }
+}
+
+/// For `impl IntoResponse`: the body and a refusal are two types, made one.
+///
+/// ```text
+///     let client = ..;
+///     let call = ..;
+///     let body = async move { MENTIONS { BODY } };
+///     if let Err(rejection) = call.admit().await {
+///         return __rate_limit::Either::Refused(rejection);
+///     }
+///     __rate_limit::Either::Passed(body.await)
+/// ```
+fn checked_response(model: &mut Model) -> TokenStream {
+    let call = call(model);
+    let body = owned_body(model);
+    quote_spanned! {Span::mixed_site()=>
+        #call
+        let body = #body;
+        if let ::core::result::Result::Err(rejection) = call.admit().await {
+            return __rate_limit::Either::Refused(rejection);
+        }
+        __rate_limit::Either::Passed(body.await)
+    }
+}
+
+/// Key, check and body are one inner block, whose value is settled after it.
+///
+/// ```text
+///     let mut permit = None;
+///     let admitted = &mut permit;
+///     let out = async move {
+///         MENTIONS
+///         if let Some(out) = None::<Result<Token, Error>> { return out; }
+///         let client = ..;
+///         let call = ..;
+///         match call.admit().await {
+///             Ok(permit) => *admitted = Some(permit),
+///             Err(rejection) => return <Result<Token, Error> as __rate_limit::FromRejection>::from_rejection(rejection),
+///         }
+///         { BODY }
+///     }
+///     .await;
+///     SETTLE
+/// ```
+fn settled(model: &mut Model) -> TokenStream {
+    params::name_ignored(&mut model.target.sig.inputs);
+    let mentions = params::mentions(&model.target.sig.inputs);
+    let call = call(model);
+    let refusal = refusal(model);
+    let ret = model.ret.in_expression();
+    let settle = settle(model);
+    let body = &model.target.body;
+    quote_spanned! {Span::mixed_site()=>
+        let mut permit = ::core::option::Option::None;
+        let admitted = &mut permit;
+        let out = async move {
+            #mentions
+            if let ::core::option::Option::Some(out) = ::core::option::Option::None::<#ret> {
+                return out;
+            }
+            #call
+            match call.admit().await {
+                ::core::result::Result::Ok(permit) => *admitted = ::core::option::Option::Some(permit),
+                ::core::result::Result::Err(rejection) => return #refusal,
+            }
+            { #body }
+        }
+        .await;
+        #settle
+    }
+}
+
+/// For `impl IntoResponse`: the value becomes the response that it stands for, so that its status tells a success.
+///
+/// ```text
+///     let client = ..;
+///     let call = ..;
+///     let body = async move { MENTIONS { BODY } };
+///     let permit = match call.admit().await {
+///         Ok(permit) => Some(permit),
+///         Err(rejection) => return __rate_limit::into_response(rejection),
+///     };
+///     let out = __rate_limit::into_response(body.await);
+///     SETTLE
+/// ```
+fn settled_response(model: &mut Model) -> TokenStream {
+    let call = call(model);
+    let body = owned_body(model);
+    let settle = settle(model);
+    quote_spanned! {Span::mixed_site()=>
+        #call
+        let body = #body;
+        let permit = match call.admit().await {
+            ::core::result::Result::Ok(permit) => ::core::option::Option::Some(permit),
+            ::core::result::Result::Err(rejection) => return __rate_limit::into_response(rejection),
+        };
+        let out = __rate_limit::into_response(body.await);
+        #settle
+    }
+}
+
+/// What stands first in every expansion: the runtime, and what is known of the function once.
+fn site(model: &Model) -> TokenStream {
+    let krate = match &model.krate {
+        Some(path) => path.to_token_stream(),
+        None => quote!(::rate_limit),
+    };
+    let site = match &model.name {
+        Some(name) => quote_spanned!(Span::mixed_site()=> __rate_limit::Site::named(#name)),
+        None => quote_spanned!(Span::mixed_site()=> { fn here() {} __rate_limit::Site::derived(here) }),
+    };
+    let marker = local(MARKER);
+    quote_spanned! {Span::mixed_site()=>
+        use #krate::__private as __rate_limit;
+        static #marker: __rate_limit::Site = #site;
+    }
+}
+
+/// `let client = ..; let call = ..;`, and before them the limiter where one is given: each in a `let` of its own, so
+/// that no borrow or temporary of the user's expressions lives on while the call waits.
+fn call(model: &Model) -> TokenStream {
+    let parts = model.key.iter().map(|part| by_reference(part, "part"));
+    let subject = model.settlement.as_ref().map(|Settlement { span, .. }| {
+        let check = quote_spanned!(span.resolved_at(Span::mixed_site())=> reset_on_success);
+        quote_spanned! {Span::mixed_site()=>
+            .#check(|types| { use __rate_limit::{AddressKey as _, SubjectKey as _}; (&&types).subject() })
+        }
+    });
+    let policy = policy(model);
+    let marker = local(MARKER);
+    let on_store_error = model.on_store_error.map(|mode| {
+        let mode = match mode {
+            OnStoreError::Open => quote!(Open),
+            OnStoreError::Closed => quote!(Closed),
+            OnStoreError::Local => quote!(Local),
+        };
+        quote_spanned!(Span::mixed_site()=> .on_store_error(__rate_limit::OnStoreError::#mode))
+    });
+    let given = model.limiter.as_ref().map(|limiter| {
+        quote_spanned! {Span::mixed_site()=>
+            let limiter = <__rate_limit::Limiter as ::core::clone::Clone>::clone(&(#limiter));
+        }
+    });
+    let limiter = model.limiter.as_ref().map(|_| quote_spanned!(Span::mixed_site()=> .limiter(limiter)));
+    quote_spanned! {Span::mixed_site()=>
+        let client = __rate_limit::KeyParts::new()#(#parts)*#subject.finish();
+        #given
+        let call = __rate_limit::Call::new(&#marker, const { #policy }, client)#on_store_error #limiter;
+    }
+}
+
+/// `.method(&(expr))`, with what the compiler has to say about its type said at the expression.
+fn by_reference(expr: &Expr, method: &str) -> TokenStream {
+    let span = expr.span().resolved_at(Span::mixed_site());
+    let method = syn::Ident::new(method, span);
+    quote_spanned!(span=> .#method(&(#expr)))
+}
+
+fn policy(model: &Model) -> TokenStream {
+    let count = match &model.count {
+        Count::Number(count) => count.to_token_stream(),
+        Count::Const(expr) => expr.to_token_stream(),
+    };
+    let window = match &model.window {
+        Window::Micros(micros) => quote_spanned!(Span::mixed_site()=> ::core::time::Duration::from_micros(#micros)),
+        Window::Const(expr) => expr.to_token_stream(),
+    };
+    quote_spanned!(Span::mixed_site()=> __rate_limit::policy(#count, #window))
+}
+
+/// The value that says "refused", from `rejection`.
+fn refusal(model: &Model) -> TokenStream {
+    let ret = model.ret.in_expression();
+    if let Some(value) = &model.on_limit {
+        return quote_spanned!(Span::mixed_site()=> __rate_limit::on_limit::<#ret>(rejection, #value));
+    }
+    let span = ret.span().resolved_at(Span::mixed_site());
+    let rejection = local("rejection");
+    quote_spanned!(span=> <#ret as __rate_limit::FromRejection>::from_rejection(#rejection))
+}
+
+/// A block that owns the arguments and is the body.
+fn owned_body(model: &mut Model) -> TokenStream {
+    params::name_ignored(&mut model.target.sig.inputs);
+    let mentions = params::mentions(&model.target.sig.inputs);
+    let body = &model.target.body;
+    quote_spanned!(Span::mixed_site()=> async move { #mentions { #body } })
+}
+
+/// Settles `permit` by `out`, and answers with it.
+///
+/// ```text
+///     let kept = match { use TRAITS; (&&&__rate_limit::Outcome::of(&out)).split(out) } {
+///         Continue(kept) => kept,
+///         Break(out) => return out,
+///     };
+///     __rate_limit::settle(&__RATE_LIMIT_SITE, permit).await;
+///     __rate_limit::Kept::restore(kept)
+/// ```
+///
+/// A failure returns at once; of a success only what has to be is held while it is settled.
+fn settle(model: &Model) -> TokenStream {
+    let success = model.settlement.as_ref().and_then(|settlement| settlement.success.as_ref());
+    let split = match success {
+        Some(success) => quote_spanned!(Span::mixed_site()=> __rate_limit::split_by(out, #success)),
+        None => quote_spanned! {Span::mixed_site()=> {
+            use __rate_limit::{AnyResult as _, AnyValue as _, ResultWithStatus as _, WithStatus as _};
+            (&&&__rate_limit::Outcome::of(&out)).split(out)
+        }},
+    };
+    let marker = local(MARKER);
+    quote_spanned! {Span::mixed_site()=>
+        let kept = match #split {
+            ::core::ops::ControlFlow::Continue(kept) => kept,
+            ::core::ops::ControlFlow::Break(out) => return out,
+        };
+        __rate_limit::settle(&#marker, permit).await;
+        __rate_limit::Kept::restore(kept)
+    }
+}

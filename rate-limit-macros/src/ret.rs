@@ -1,0 +1,68 @@
+//! The return type, and how a refusal becomes a value of it.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens as _, quote};
+use syn::spanned::Spanned as _;
+use syn::visit_mut::{self, VisitMut};
+use syn::{ReturnType, Type, TypeImplTrait, TypeInfer, TypeParamBound};
+
+/// What a function returns.
+pub(crate) enum Ret {
+    /// Nothing.
+    Unit,
+    /// `impl IntoResponse`: any response does, so a refusal can be one.
+    Response,
+    /// `impl Trait` of another trait, which no refusal is known to implement.
+    Opaque(Type),
+    /// A type that can be named, but for what is `impl Trait` inside of it.
+    Named(Type),
+}
+
+impl Ret {
+    pub(crate) fn new(output: &ReturnType) -> Self {
+        let ReturnType::Type(_, ty) = output else {
+            return Self::Unit;
+        };
+        match &**ty {
+            Type::ImplTrait(opaque) if is_response(opaque) => Self::Response,
+            Type::ImplTrait(_) => Self::Opaque((**ty).clone()),
+            _ => Self::Named((**ty).clone()),
+        }
+    }
+
+    /// The type as it can stand in an expression: what cannot be named is `_`.
+    pub(crate) fn in_expression(&self) -> TokenStream {
+        match self {
+            Self::Unit => quote!(()),
+            Self::Response => quote!(_),
+            Self::Opaque(ty) | Self::Named(ty) => {
+                let mut ty = ty.clone();
+                InferOpaque.visit_type_mut(&mut ty);
+                ty.into_token_stream()
+            }
+        }
+    }
+}
+
+/// By its last segment, since that is all that a macro can see.
+fn is_response(opaque: &TypeImplTrait) -> bool {
+    opaque.bounds.iter().any(|bound| match bound {
+        TypeParamBound::Trait(bound) => bound.path.segments.last().is_some_and(|segment| segment.ident == "IntoResponse"),
+        _ => false,
+    })
+}
+
+struct InferOpaque;
+
+impl VisitMut for InferOpaque {
+    fn visit_type_mut(&mut self, ty: &mut Type) {
+        if let Type::ImplTrait(opaque) = ty {
+            *ty = Type::Infer(TypeInfer {
+                attrs: Vec::new(),
+                underscore_token: syn::token::Underscore(opaque.span()),
+            });
+        } else {
+            visit_mut::visit_type_mut(self, ty);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The item that the attribute stands on.
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::parse::{Parse, ParseStream};
+use syn::spanned::Spanned as _;
+use syn::{Attribute, Error, Result, Signature, Token, Visibility, braced};
+
+/// A function. Its body is not parsed.
+pub(crate) struct Target {
+    pub(crate) attrs: Vec<Attribute>,
+    pub(crate) vis: Visibility,
+    pub(crate) sig: Signature,
+    /// `#![..]` at the start of the body.
+    pub(crate) inner_attrs: Vec<Attribute>,
+    pub(crate) body: TokenStream,
+}
+
+/// The static in each expansion. That it stands in a body tells that the function is limited already.
+pub(crate) const MARKER: &str = "__RATE_LIMIT_SITE";
+
+impl Parse for Target {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let attrs = input.call(Attribute::parse_outer)?;
+        let vis = input.parse()?;
+        if !starts_function(input) {
+            return Err(Error::new(
+                input.span(),
+                "`limit_per_time` limits async functions: put it on an `async fn`",
+            ));
+        }
+        let sig: Signature = input.parse()?;
+        if input.peek(Token![;]) {
+            return Err(Error::new(
+                sig.ident.span(),
+                format_args!("`{}` has no body to limit: put `limit_per_time` on the functions that implement it", sig.ident),
+            ));
+        }
+        let content;
+        braced!(content in input);
+        let target = Self {
+            attrs,
+            vis,
+            sig,
+            inner_attrs: content.call(Attribute::parse_inner)?,
+            body: content.parse()?,
+        };
+        target.check()?;
+        Ok(target)
+    }
+}
+
+impl Target {
+    fn check(&self) -> Result<()> {
+        let name = &self.sig.ident;
+        if let Some(constness) = &self.sig.constness {
+            return Err(Error::new(
+                constness.span,
+                format_args!("a `const fn` cannot be limited: make `{name}` an `async fn`"),
+            ));
+        }
+        if self.sig.asyncness.is_none() {
+            return Err(Error::new(
+                self.sig.fn_token.span,
+                if self.attrs.iter().any(is_test) {
+                    format!("`{name}` is not async here: put `limit_per_time` above the attribute that makes it a test")
+                } else {
+                    format!("`{name}` is not async: write `async fn {name}`")
+                },
+            ));
+        }
+        if let Some(second) = self.attrs.iter().find(|attr| is_ours(attr)) {
+            return Err(Error::new(second.path().span(), "a function has one `limit_per_time`: leave this one out"));
+        }
+        if mentions_marker(self.body.clone()) {
+            return Err(Error::new(
+                name.span(),
+                format_args!(
+                    "`{name}` is limited already, by the same attribute under another name: it would be charged twice for \
+                     each call"
+                ),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a function comes next, with whatever qualifiers.
+fn starts_function(input: ParseStream<'_>) -> bool {
+    input.fork().parse::<Signature>().is_ok()
+}
+
+fn is_test(attr: &Attribute) -> bool {
+    attr.path().segments.last().is_some_and(|segment| segment.ident == "test")
+}
+
+fn is_ours(attr: &Attribute) -> bool {
+    attr.path().segments.last().is_some_and(|segment| segment.ident == "limit_per_time")
+}
+
+fn mentions_marker(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident == MARKER,
+        TokenTree::Group(group) => mentions_marker(group.stream()),
+        _ => false,
+    })
+}

@@ -1,0 +1,85 @@
+//! The clock of the embedded store.
+
+#[cfg(feature = "test-util")]
+use std::sync::Arc;
+#[cfg(feature = "test-util")]
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// Microseconds, from a start that is the same for all stores of a process.
+#[derive(Clone, Debug)]
+pub(crate) enum Clock {
+    Monotonic(Instant),
+    #[cfg(feature = "test-util")]
+    Manual(ManualClock),
+}
+
+impl Clock {
+    pub(crate) fn monotonic() -> Self {
+        Self::Monotonic(Instant::now())
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        match self {
+            Self::Monotonic(start) => start.elapsed().as_micros() as u64,
+            #[cfg(feature = "test-util")]
+            Self::Manual(clock) => clock.now(),
+        }
+    }
+}
+
+/// A clock that stands until a test turns it. Clones show the same time.
+///
+/// ```
+/// use std::time::Duration;
+/// use rate_limit_runtime::{Limiter, ManualClock, MemoryStore, Policy, Client, Key, Method, Rule};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let clock = ManualClock::new();
+/// let limiter = Limiter::builder().store(MemoryStore::builder().clock(&clock).build()).build()?;
+/// let rule = Rule::new(
+///     Policy::sliding_window(1, Duration::from_secs(60)),
+///     Key::new(Method::named("report"), Client::of("alice")?),
+/// );
+/// assert!(limiter.check(rule).await.is_ok());
+/// assert!(limiter.check(rule).await.is_err());
+/// clock.advance(Duration::from_secs(60));
+/// assert!(limiter.check(rule).await.is_ok());
+/// # Ok(()) }
+/// ```
+#[cfg(feature = "test-util")]
+#[derive(Clone, Debug)]
+pub struct ManualClock(Arc<AtomicU64>);
+
+#[cfg(feature = "test-util")]
+impl Default for ManualClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(feature = "test-util")]
+impl ManualClock {
+    /// One day after the start of its time, so that it can be set back.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(Arc::new(AtomicU64::new(86_400_000_000)))
+    }
+
+    /// Goes on by `time`, in whole microseconds.
+    pub fn advance(&self, time: std::time::Duration) {
+        self.0.fetch_add(time.as_micros() as u64, Ordering::SeqCst);
+    }
+
+    /// Steps back by `time`, to the start of its time at the most.
+    pub fn step_back(&self, time: std::time::Duration) {
+        let back = |now: u64| Some(now.saturating_sub(time.as_micros() as u64));
+        let _ = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, back);
+    }
+
+    /// Microseconds since the start of its time.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}

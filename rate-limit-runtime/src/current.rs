@@ -1,0 +1,70 @@
+//! Which limiter holds for a call.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::{LazyLock, OnceLock};
+
+use crate::limiter::Limiter;
+
+static INSTALLED: OnceLock<Limiter> = OnceLock::new();
+
+tokio::task_local! {
+    static SCOPED: Limiter;
+}
+
+/// Makes `limiter` the one that decides all annotated functions of this process which are given none of their own.
+///
+/// Call it once, before serving. Until then a limiter in the memory of this process decides.
+///
+/// # Errors
+///
+/// [`AlreadyInstalled`] for a second call. The first limiter stays.
+pub fn install(limiter: Limiter) -> Result<(), AlreadyInstalled> {
+    INSTALLED.set(limiter).map_err(|_| AlreadyInstalled)
+}
+
+/// A limiter was installed before. A test that wants its own takes [`Limiter::scope`] instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AlreadyInstalled;
+
+impl fmt::Display for AlreadyInstalled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a limiter is installed already: install one, once, or use `Limiter::scope` for a part of the program")
+    }
+}
+
+impl std::error::Error for AlreadyInstalled {}
+
+impl Limiter {
+    /// Runs a future in which this limiter decides all annotated functions, those given one of their own too.
+    /// It is for tests: what the future spawns is not in its scope.
+    ///
+    /// ```
+    /// # use rate_limit_runtime::Limiter;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let answer = Limiter::embedded().scope(async { 42 }).await;
+    /// assert_eq!(answer, 42);
+    /// # }
+    /// ```
+    pub async fn scope<F: Future>(&self, future: F) -> F::Output {
+        SCOPED.scope(self.clone(), future).await
+    }
+}
+
+/// The limiter that holds here: scoped, given, installed, or the embedded one.
+pub(crate) fn current(given: Option<Limiter>) -> Limiter {
+    SCOPED
+        .try_with(Limiter::clone)
+        .ok()
+        .or(given)
+        .or_else(|| INSTALLED.get().cloned())
+        .unwrap_or_else(|| EMBEDDED.clone())
+}
+
+static EMBEDDED: LazyLock<Limiter> = LazyLock::new(|| {
+    tracing::warn!(
+        "no limiter is installed: limits hold within this process alone. Install one with \
+         `rate_limit::install(..)`, an embedded one to say that this is meant"
+    );
+    Limiter::embedded()
+});

@@ -1,0 +1,31 @@
+//! What was decided, in the terms that callers and headers use.
+
+use std::time::Duration;
+
+use crate::policy::Policy;
+
+/// The state of a limit, seen from one call. It is of the moment: other calls go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Decision {
+    /// Whether the call is admitted.
+    pub allowed: bool,
+    /// The policy that decided.
+    pub policy: Policy,
+    /// How many more calls would be admitted now.
+    pub remaining: u32,
+    /// How long until this same call would be admitted: any earlier it is refused, then it is admitted if
+    /// no other call comes first. `None` if it is admitted, or if the call can never be (its cost is above
+    /// the limit, or the limit is 0).
+    pub retry_after: Option<Duration>,
+    /// How long until the limit is whole again, if nothing more is admitted.
+    pub reset_after: Duration,
+}
+
+impl Decision {
+    /// How many calls the policy admits.
+    #[must_use]
+    pub const fn limit(&self) -> u32 {
+        self.policy.count()
+    }
+}

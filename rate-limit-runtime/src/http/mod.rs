@@ -1,0 +1,3 @@
+//! A refusal over HTTP, whatever the framework.
+
+pub(crate) mod problem;

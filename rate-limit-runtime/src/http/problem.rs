@@ -1,0 +1,88 @@
+//! Status, headers and body of a refusal: problem details (RFC 9457).
+
+use std::time::Duration;
+
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderValue, Response, StatusCode};
+use serde_json::json;
+
+use crate::rejection::{Rejection, RejectionKind};
+
+/// The problem type of draft-ietf-httpapi-ratelimit-headers-11 for a quota that is used up.
+const QUOTA_EXCEEDED: &str = "https://iana.org/assignments/http-problem-types#quota-exceeded";
+
+impl Rejection {
+    /// 429 for a limit that is reached or can never admit the call, 503 while the store does not decide, 500 for
+    /// a call that names nobody and for a limiter that is not set up: those are faults of the service.
+    #[must_use]
+    pub const fn status(&self) -> StatusCode {
+        match self.kind() {
+            RejectionKind::Limited | RejectionKind::Impossible => StatusCode::TOO_MANY_REQUESTS,
+            RejectionKind::StoreUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+            RejectionKind::MissingClient | RejectionKind::Misconfigured => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// The refusal as a response: `Retry-After` where waiting helps, `Cache-Control: no-store`, and a body of
+    /// `application/problem+json`.
+    #[must_use]
+    pub fn to_response(&self) -> Response<String> {
+        let mut response = Response::new(self.problem());
+        *response.status_mut() = self.status();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Some(wait) = self.wait() {
+            headers.insert(RETRY_AFTER, HeaderValue::from(whole_seconds(wait)));
+        }
+        response
+    }
+
+    /// While the store does not decide, a second is as good a guess as any.
+    fn wait(&self) -> Option<Duration> {
+        match self.kind() {
+            RejectionKind::StoreUnavailable => Some(Duration::from_secs(1)),
+            _ => self.retry_after(),
+        }
+    }
+
+    fn problem(&self) -> String {
+        let status = self.status();
+        let mut problem = json!({ "status": status.as_u16() });
+        let mut member = |name: &str, value: serde_json::Value| problem[name] = value;
+        match self.kind() {
+            RejectionKind::Limited | RejectionKind::Impossible => {
+                member("type", json!(QUOTA_EXCEEDED));
+                member("title", json!("Request cannot be satisfied as assigned quota has been exceeded"));
+                member("detail", json!(self.to_string()));
+                member("violated-policies", json!([self.method()]));
+            }
+            // What is wrong inside is for the log, not for the caller.
+            _ => {
+                member("type", json!("about:blank"));
+                member("title", json!(status.canonical_reason()));
+            }
+        }
+        problem.to_string()
+    }
+}
+
+/// Rounded up, and at least 1: a caller that waits this long is admitted, and none is told not to wait.
+fn whole_seconds(wait: Duration) -> u64 {
+    wait.as_nanos().div_ceil(1_000_000_000).max(1) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hdr_01_a_wait_is_rounded_up_to_whole_seconds() {
+        let seconds = |micros| whole_seconds(Duration::from_micros(micros));
+        assert_eq!(
+            [1_000, 499_000, 500_000, 999_000, 1_000_000, 59_000_100].map(seconds),
+            [1, 1, 1, 1, 1, 60]
+        );
+        assert_eq!(seconds(0), 1);
+    }
+}

@@ -1,0 +1,43 @@
+//! Everything that runs behind the attribute of the crate `rate-limit`, which re-exports it: name that one.
+
+mod algorithm;
+mod clock;
+mod current;
+mod decision;
+mod error;
+mod failure;
+mod http;
+mod integrations;
+mod key;
+mod limiter;
+mod method;
+mod outcome;
+mod permit;
+mod policy;
+#[doc(hidden)]
+pub mod private;
+mod rejection;
+mod rule;
+mod span;
+mod store;
+mod to_key;
+mod verdict;
+
+#[cfg(feature = "test-util")]
+pub use self::clock::ManualClock;
+pub use self::current::{AlreadyInstalled, install};
+pub use self::decision::Decision;
+pub use self::error::{BuildError, StoreError, StoreErrorKind};
+pub use self::failure::OnStoreError;
+pub use self::key::{Client, Key, KeyError, KeyHasher};
+pub use self::limiter::{Limiter, LimiterBuilder};
+pub use self::method::Method;
+pub use self::permit::Permit;
+pub use self::policy::{Policy, PolicyError};
+pub use self::rejection::{FromRejection, Rejection, RejectionKind};
+pub use self::rule::Rule;
+pub use self::store::{Charge, MemoryStore, MemoryStoreBuilder, Reply, Store};
+#[cfg(feature = "redis")]
+pub use self::store::{RedisStore, RedisStoreBuilder};
+pub use self::to_key::ToKey;
+pub use self::verdict::{Hit, Verdict};

@@ -1,0 +1,217 @@
+//! Which function is limited.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
+
+use crate::key::hash_method;
+
+/// The identity of a limited function: its full path, or a name given to it.
+///
+/// Methods of one name share their counters, which is how an HTTP and a gRPC handler come to one budget.
+#[derive(Clone, Copy)]
+pub struct Method {
+    name: &'static str,
+    hash: u64,
+}
+
+impl Method {
+    /// The method of this name.
+    #[must_use]
+    pub fn named(name: &'static str) -> Self {
+        Self {
+            name,
+            hash: hash_method(name),
+        }
+    }
+
+    /// The name: `my_service::login`, `<my_service::Portal as my_service::Api>::login`, or as given.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The last segment of the name, to be shown to callers: `login`.
+    #[must_use]
+    pub fn label(&self) -> &'static str {
+        self.name.rsplit("::").next().unwrap_or(self.name)
+    }
+
+    /// The hash of the name, as it stands in store keys. It is the same on every machine, compiler and release.
+    #[must_use]
+    pub const fn hash(&self) -> u64 {
+        self.hash
+    }
+}
+
+impl PartialEq for Method {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash
+    }
+}
+
+impl Eq for Method {}
+
+impl Hash for Method {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+impl fmt::Debug for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Method({})", self.name)
+    }
+}
+
+/// What the attribute knows of one function, found once: the `static` in each expansion.
+#[derive(Debug)]
+pub struct Site {
+    origin: Origin,
+    method: OnceLock<Method>,
+}
+
+#[derive(Debug)]
+enum Origin {
+    Derived(fn() -> &'static str),
+    Named(&'static str),
+}
+
+impl Site {
+    /// The site whose `static` holds the function item `here`: its type name tells the enclosing function.
+    #[must_use]
+    pub const fn derived<F: Copy>(_here: F) -> Self {
+        Self::new(Origin::Derived(std::any::type_name::<F>))
+    }
+
+    /// The site of a function with `name = ".."`.
+    #[must_use]
+    pub const fn named(name: &'static str) -> Self {
+        Self::new(Origin::Named(name))
+    }
+
+    const fn new(origin: Origin) -> Self {
+        Self {
+            origin,
+            method: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn method(&'static self) -> Method {
+        *self.method.get_or_init(|| match self.origin {
+            Origin::Named(name) => Method::named(name),
+            Origin::Derived(type_name) => {
+                let method = Method::named(enclosing_function(type_name()).leak());
+                report_if_taken(method, self);
+                method
+            }
+        })
+    }
+}
+
+trait Leak {
+    fn leak(self) -> &'static str;
+}
+
+/// Once per annotated function, and only where something had to be cut out of the middle.
+impl Leak for Cow<'static, str> {
+    fn leak(self) -> &'static str {
+        match self {
+            Cow::Borrowed(name) => name,
+            Cow::Owned(name) => String::leak(name),
+        }
+    }
+}
+
+/// The path of the function in which an item stands whose type name is `item`: without the item itself, the
+/// static and the closures around it, and without lifetimes, which compilers print differently.
+fn enclosing_function(item: &'static str) -> Cow<'static, str> {
+    let mut path = item;
+    for own in ["::here", "::__RATE_LIMIT_SITE"] {
+        path = path.strip_suffix(own).unwrap_or(path);
+    }
+    while let Some(outer) = path.strip_suffix("::{{closure}}") {
+        path = outer;
+    }
+    if path.contains('\'') {
+        Cow::Owned(without_lifetimes(path))
+    } else {
+        Cow::Borrowed(path)
+    }
+}
+
+/// `Out<'_, T>` is `Out<T>`, `Out<'_>` is `Out`, `&'a str` is `&str`.
+fn without_lifetimes(path: &str) -> String {
+    let mut plain = String::with_capacity(path.len());
+    let mut rest = path;
+    while let Some(at) = rest.find('\'') {
+        plain.push_str(&rest[..at]);
+        let lifetime = &rest[at + 1..];
+        let end = lifetime
+            .find(|c: char| c != '_' && !c.is_alphanumeric())
+            .unwrap_or(lifetime.len());
+        rest = lifetime[end..].trim_start();
+        if let Some(next) = rest.strip_prefix(',') {
+            rest = next.trim_start();
+        } else if rest.starts_with('>') {
+            let open = plain.trim_end_matches([',', ' ']).len();
+            plain.truncate(open);
+            if plain.ends_with('<') {
+                plain.pop();
+                rest = &rest[1..];
+            }
+        }
+    }
+    plain.push_str(rest);
+    plain
+}
+
+/// Two functions of one derived name would share their counters unseen: nested functions in two blocks of one
+/// function can, and so can two versions of a crate in one binary.
+fn report_if_taken(method: Method, site: &'static Site) {
+    static TAKEN: LazyLock<Mutex<HashMap<u64, (usize, bool)>>> = LazyLock::new(Mutex::default);
+    let address = std::ptr::from_ref(site).addr();
+    let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let (first, reported) = taken.entry(method.hash()).or_insert((address, false));
+    if *first != address && !*reported {
+        *reported = true;
+        tracing::error!(
+            method = method.name(),
+            "two limited functions have this one path, so they share their counters: give each a name of its own with `name = \"..\"`"
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_item_and_what_is_around_it_is_stripped() {
+        let name = |item| enclosing_function(item).into_owned();
+        assert_eq!(name("m::login::__RATE_LIMIT_SITE::here"), "m::login");
+        assert_eq!(name("m::A::f::{{closure}}::__RATE_LIMIT_SITE::here"), "m::A::f");
+        assert_eq!(
+            name("m::f::{{closure}}::g::{{closure}}::{{closure}}::__RATE_LIMIT_SITE::here"),
+            "m::f::{{closure}}::g"
+        );
+        assert_eq!(name("<m::A as m::Tr>::r::{{closure}}::__RATE_LIMIT_SITE::here"), "<m::A as m::Tr>::r");
+    }
+
+    #[test]
+    fn lifetimes_are_stripped() {
+        assert_eq!(without_lifetimes("m::G<'_>::f"), "m::G::f");
+        assert_eq!(without_lifetimes("m::G<'_, _>::f"), "m::G<_>::f");
+        assert_eq!(without_lifetimes("m::G<'a, 'b, T>::f"), "m::G<T>::f");
+        assert_eq!(without_lifetimes("<&'_ m::A as m::Tr>::f"), "<&m::A as m::Tr>::f");
+        assert_eq!(without_lifetimes("m::G<T, '_>::f"), "m::G<T>::f");
+    }
+
+    #[test]
+    fn a_label_is_the_last_segment() {
+        assert_eq!(Method::named("<m::A as m::Tr>::login").label(), "login");
+        assert_eq!(Method::named("login").label(), "login");
+    }
+}

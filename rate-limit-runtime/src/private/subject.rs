@@ -1,0 +1,124 @@
+//! The parts of a key, and whether they name a subject or only an address.
+
+use std::marker::PhantomData;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::key::{Client, KeyError, KeyHasher};
+use crate::to_key::ToKey;
+
+/// The parts of a key in order, with their types listed in `P`.
+#[derive(Debug)]
+pub struct KeyParts<P> {
+    hasher: Result<KeyHasher, KeyError>,
+    types: PhantomData<fn(&P)>,
+}
+
+/// The types of the parts of a key.
+#[derive(Debug)]
+pub struct KeyTypes<P>(PhantomData<fn(&P)>);
+
+/// No type.
+#[derive(Debug)]
+pub struct Nothing;
+
+/// The types `P`, and one more.
+#[derive(Debug)]
+pub struct And<P, T: ?Sized>(PhantomData<fn(&P, &T)>);
+
+impl KeyParts<Nothing> {
+    /// No part yet.
+    #[must_use]
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Self {
+        Self {
+            hasher: KeyHasher::new(),
+            types: PhantomData,
+        }
+    }
+}
+
+impl<P> KeyParts<P> {
+    /// One more part.
+    #[must_use]
+    pub fn part<T: ToKey + ?Sized>(mut self, part: &T) -> KeyParts<And<P, T>> {
+        if let Ok(hasher) = &mut self.hasher {
+            part.to_key(hasher);
+        }
+        KeyParts {
+            hasher: self.hasher,
+            types: PhantomData,
+        }
+    }
+
+    /// Compiles only for parts that name more than an address.
+    #[must_use]
+    pub fn reset_on_success<S: Subject>(self, _subject: impl FnOnce(&KeyTypes<P>) -> S) -> Self {
+        self
+    }
+
+    /// The client they name.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError`] if they name nobody.
+    pub fn finish(self) -> Result<Client, KeyError> {
+        self.hasher?.finish()
+    }
+}
+
+/// Says that the key names a subject.
+#[derive(Debug)]
+pub struct SomeSubject;
+/// Says that the key is an address and nothing else.
+#[derive(Debug)]
+pub struct OnlyAnAddress;
+
+/// What a key must name for a success to clear its record.
+#[diagnostic::on_unimplemented(
+    message = "a success must not clear the record of an address",
+    label = "the key is only an address",
+    note = "an attacker's own valid call would clear what he did to others: name the account that is tried, as in \
+            `key = form.user_id`, and limit the address by a rule of its own without `reset_on_success`"
+)]
+pub trait Subject {}
+impl Subject for SomeSubject {}
+
+/// Is an address, or holds nothing else.
+pub trait Address {}
+
+macro_rules! addresses {
+    ($($address:ty)*) => {$(impl Address for $address {})*};
+}
+addresses!(IpAddr Ipv4Addr Ipv6Addr SocketAddr SocketAddrV4 SocketAddrV6 Nothing);
+
+macro_rules! pointers {
+    ($($pointer:ty)*) => {$(impl<T: Address + ?Sized> Address for $pointer {})*};
+}
+pointers!(&T &mut T Box<T> Rc<T> Arc<T>);
+
+macro_rules! tuples {
+    ($(($($part:ident)+))*) => {$(impl<$($part: Address),+> Address for ($($part,)+) {})*};
+}
+tuples!((A)(A B)(A B C)(A B C D)(A B C D E)(A B C D E F)(A B C D E F G)(A B C D E F G H));
+
+impl<P: Address, T: Address + ?Sized> Address for And<P, T> {}
+
+/// Reached first, through two references: a key that is an address and nothing else.
+pub trait AddressKey {
+    /// What the key names.
+    fn subject(&self) -> OnlyAnAddress {
+        OnlyAnAddress
+    }
+}
+impl<P: Address> AddressKey for &KeyTypes<P> {}
+
+/// Reached through one reference: any other key.
+pub trait SubjectKey {
+    /// What the key names.
+    fn subject(&self) -> SomeSubject {
+        SomeSubject
+    }
+}
+impl<P> SubjectKey for KeyTypes<P> {}

@@ -1,0 +1,185 @@
+//! Which types name a client.
+
+use std::borrow::Cow;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use http::HeaderValue;
+
+use crate::key::KeyHasher;
+
+/// A value that can name a client: text, bytes, numbers, addresses, and tuples of them.
+///
+/// An implementation must feed [`KeyHasher`] the same parts for equal clients and different ones for different
+/// clients, on every machine and in every release, since the store outlives the process.
+///
+/// * Text is taken byte by byte: `Alice` and `alice` are two clients. Fold it as your log-in folds it.
+/// * A number of any width is its value: `7_u32` and `7_u64` are one client.
+/// * An address is the host: an IPv4-mapped IPv6 address is the IPv4 address, and the port of a socket
+///   address is left out, or each connection would be a client of its own.
+/// * A tuple is its parts in order.
+///
+/// A newtype of your own passes on what it holds:
+///
+/// ```
+/// use rate_limit_runtime::{Client, KeyHasher, ToKey};
+///
+/// struct StudentId(String);
+///
+/// impl ToKey for StudentId {
+///     fn to_key(&self, hasher: &mut KeyHasher) {
+///         self.0.to_key(hasher);
+///     }
+/// }
+///
+/// assert_eq!(Client::of(&StudentId("20230001".into())), Client::of("20230001"));
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no key",
+    label = "this names no client",
+    note = "a key is text, bytes, a number, an address, or a tuple of them: name the field that tells clients apart, \
+            as in `key = form.user_id`, or implement `rate_limit::ToKey` for a type of your own"
+)]
+pub trait ToKey {
+    /// Feeds the parts that name this client.
+    fn to_key(&self, hasher: &mut KeyHasher);
+}
+
+/// Holds for no type: what an `Option` would have to be to name a client.
+#[diagnostic::on_unimplemented(
+    message = "an `Option` is no key: it may name nobody",
+    label = "this may be `None`",
+    note = "say what a missing client means: leave early with `key = id.ok_or(error)?`, name the rest together with \
+            `key = id.as_deref().unwrap_or(\"anonymous\")`, or count them by another key"
+)]
+#[doc(hidden)]
+pub trait NamesSomebody {}
+
+impl<T> ToKey for Option<T>
+where
+    Option<T>: NamesSomebody,
+{
+    fn to_key(&self, _: &mut KeyHasher) {}
+}
+
+impl ToKey for str {
+    fn to_key(&self, hasher: &mut KeyHasher) {
+        hasher.text(self.as_bytes());
+    }
+}
+
+impl ToKey for String {
+    fn to_key(&self, hasher: &mut KeyHasher) {
+        self.as_str().to_key(hasher);
+    }
+}
+
+/// As text: blank is missing.
+impl ToKey for HeaderValue {
+    fn to_key(&self, hasher: &mut KeyHasher) {
+        hasher.text(self.as_bytes());
+    }
+}
+
+impl ToKey for char {
+    fn to_key(&self, hasher: &mut KeyHasher) {
+        self.encode_utf8(&mut [0; 4]).to_key(hasher);
+    }
+}
+
+impl ToKey for [u8] {
+    fn to_key(&self, hasher: &mut KeyHasher) {
+        hasher.bytes(self);
+    }
+}
+
+impl<const N: usize> ToKey for [u8; N] {
+    fn to_key(&self, hasher: &mut KeyHasher) {
+        hasher.bytes(self);
+    }
+}
+
+impl ToKey for Vec<u8> {
+    fn to_key(&self, hasher: &mut KeyHasher) {
+        hasher.bytes(self);
+    }
+}
+
+macro_rules! numbers {
+    ($as:ident: $($number:ty)*) => {$(
+        impl ToKey for $number {
+            fn to_key(&self, hasher: &mut KeyHasher) {
+                hasher.$as((*self).into());
+            }
+        }
+    )*};
+}
+numbers!(unsigned: u8 u16 u32 u64 u128 bool);
+numbers!(signed: i8 i16 i32 i64 i128);
+
+impl ToKey for usize {
+    fn to_key(&self, hasher: &mut KeyHasher) {
+        hasher.unsigned(*self as u128);
+    }
+}
+
+impl ToKey for isize {
+    fn to_key(&self, hasher: &mut KeyHasher) {
+        hasher.signed(*self as i128);
+    }
+}
+
+impl ToKey for IpAddr {
+    fn to_key(&self, hasher: &mut KeyHasher) {
+        hasher.address(*self);
+    }
+}
+
+macro_rules! addresses {
+    ($($address:ty: $ip:expr;)*) => {$(
+        impl ToKey for $address {
+            fn to_key(&self, hasher: &mut KeyHasher) {
+                let ip: fn(&$address) -> IpAddr = $ip;
+                hasher.address(ip(self));
+            }
+        }
+    )*};
+}
+addresses! {
+    Ipv4Addr: |ip| (*ip).into();
+    Ipv6Addr: |ip| (*ip).into();
+    SocketAddr: |socket| socket.ip();
+    SocketAddrV4: |socket| (*socket.ip()).into();
+    SocketAddrV6: |socket| (*socket.ip()).into();
+}
+
+macro_rules! pointers {
+    ($($pointer:ty)*) => {$(
+        impl<T: ToKey + ?Sized> ToKey for $pointer {
+            fn to_key(&self, hasher: &mut KeyHasher) {
+                T::to_key(self, hasher);
+            }
+        }
+    )*};
+}
+pointers!(&T &mut T Box<T> Rc<T> Arc<T>);
+
+impl<T: ToKey + ToOwned + ?Sized> ToKey for Cow<'_, T> {
+    fn to_key(&self, hasher: &mut KeyHasher) {
+        T::to_key(self, hasher);
+    }
+}
+
+macro_rules! tuples {
+    ($(($($part:ident)+))*) => {$(
+        impl<$($part: ToKey),+> ToKey for ($($part,)+) {
+            fn to_key(&self, hasher: &mut KeyHasher) {
+                #[allow(non_snake_case)]
+                let ($($part,)+) = self;
+                $($part.to_key(hasher);)+
+            }
+        }
+    )*};
+}
+tuples!((A)(A B)(A B C)(A B C D)(A B C D E)(A B C D E F)(A B C D E F G)(A B C D E F G H));
