@@ -213,9 +213,8 @@ fn call(model: &Model) -> TokenStream {
         quote_spanned!(Span::mixed_site()=> .on_store_error(__rate_limit::OnStoreError::#mode))
     });
     let given = model.limiter.as_ref().map(|limiter| {
-        quote_spanned! {Span::mixed_site()=>
-            let limiter = <__rate_limit::Limiter as ::core::clone::Clone>::clone(&(#limiter));
-        }
+        let span = limiter.span().resolved_at(Span::mixed_site());
+        quote_spanned!(span=> let limiter = __rate_limit::limiter(&(#limiter));)
     });
     let limiter = model.limiter.as_ref().map(|_| quote_spanned!(Span::mixed_site()=> .limiter(limiter)));
     quote_spanned! {Span::mixed_site()=>

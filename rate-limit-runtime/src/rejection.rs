@@ -97,7 +97,7 @@ impl fmt::Display for Rejection {
             (RejectionKind::Limited, Some(wait)) => write!(
                 f,
                 "too many calls of `{method}` ({policy}): try again in {}",
-                Span::from_duration(wait)
+                Span::from_duration(wait).in_whole_seconds()
             ),
             (RejectionKind::Limited, None) => write!(f, "too many calls of `{method}` ({policy})"),
             (RejectionKind::Impossible, _) => {

@@ -18,6 +18,16 @@ impl Span {
         })
     }
 
+    /// Rounded up to whole seconds, and at least one: who waits this long is admitted, and nobody is told not to wait.
+    pub(crate) const fn in_whole_seconds(self) -> Self {
+        let seconds = self.0.div_ceil(1_000_000);
+        Self(if seconds == 0 { 1 } else { seconds } * 1_000_000)
+    }
+
+    pub(crate) const fn as_seconds(self) -> u64 {
+        self.0 / 1_000_000
+    }
+
     pub(crate) const fn to_duration(self) -> Duration {
         Duration::from_micros(self.0)
     }
@@ -61,6 +71,16 @@ mod tests {
         assert_eq!(written(5_400_000_000), "1h30m");
         assert_eq!(written(86_400_000_000), "1d");
         assert_eq!(written(1_500), "1ms500us");
+    }
+
+    #[test]
+    fn hdr_01_a_wait_is_rounded_up_to_whole_seconds() {
+        let seconds = |micros| Span(micros).in_whole_seconds().as_seconds();
+        assert_eq!(
+            [1_000, 499_000, 500_000, 999_000, 1_000_000, 59_000_100].map(seconds),
+            [1, 1, 1, 1, 1, 60]
+        );
+        assert_eq!(seconds(0), 1);
     }
 
     #[test]

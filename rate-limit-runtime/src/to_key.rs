@@ -46,20 +46,17 @@ pub trait ToKey {
     fn to_key(&self, hasher: &mut KeyHasher);
 }
 
-/// Holds for no type: what an `Option` would have to be to name a client.
+/// Holds for no type: what the value of an `Option` would have to be for the `Option` to name a client.
 #[diagnostic::on_unimplemented(
-    message = "an `Option` is no key: it may name nobody",
+    message = "`Option<{Self}>` is no key: it may name nobody",
     label = "this may be `None`",
-    note = "say what a missing client means: leave early with `key = id.ok_or(error)?`, name the rest together with \
-            `key = id.as_deref().unwrap_or(\"anonymous\")`, or count them by another key"
+    note = "say what a missing client means: leave early with `key = id.ok_or(error)?`, or count all of them \
+            together with `key = id.as_deref().unwrap_or(\"anonymous\")`"
 )]
 #[doc(hidden)]
-pub trait NamesSomebody {}
+pub trait AlwaysThere {}
 
-impl<T> ToKey for Option<T>
-where
-    Option<T>: NamesSomebody,
-{
+impl<T: AlwaysThere> ToKey for Option<T> {
     fn to_key(&self, _: &mut KeyHasher) {}
 }
 

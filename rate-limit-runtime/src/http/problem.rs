@@ -7,6 +7,7 @@ use http::{HeaderValue, Response, StatusCode};
 use serde_json::json;
 
 use crate::rejection::{Rejection, RejectionKind};
+use crate::span::Span;
 
 /// The problem type of draft-ietf-httpapi-ratelimit-headers-11 for a quota that is used up.
 const QUOTA_EXCEEDED: &str = "https://iana.org/assignments/http-problem-types#quota-exceeded";
@@ -33,7 +34,7 @@ impl Rejection {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if let Some(wait) = self.wait() {
-            headers.insert(RETRY_AFTER, HeaderValue::from(whole_seconds(wait)));
+            headers.insert(RETRY_AFTER, HeaderValue::from(Span::from_duration(wait).in_whole_seconds().as_seconds()));
         }
         response
     }
@@ -64,25 +65,5 @@ impl Rejection {
             }
         }
         problem.to_string()
-    }
-}
-
-/// Rounded up, and at least 1: a caller that waits this long is admitted, and none is told not to wait.
-fn whole_seconds(wait: Duration) -> u64 {
-    wait.as_nanos().div_ceil(1_000_000_000).max(1) as u64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hdr_01_a_wait_is_rounded_up_to_whole_seconds() {
-        let seconds = |micros| whole_seconds(Duration::from_micros(micros));
-        assert_eq!(
-            [1_000, 499_000, 500_000, 999_000, 1_000_000, 59_000_100].map(seconds),
-            [1, 1, 1, 1, 1, 60]
-        );
-        assert_eq!(seconds(0), 1);
     }
 }

@@ -80,6 +80,12 @@ pub async fn settle(site: &'static Site, permit: Option<Permit>) {
     }
 }
 
+/// The limiter of `limiter = ..`, which is not borrowed while the call waits.
+#[must_use]
+pub fn limiter(given: &Limiter) -> Limiter {
+    given.clone()
+}
+
 /// The value of `on_limit`, with the types pinned so that the closure need not name them.
 pub fn on_limit<R>(rejection: Rejection, value: impl FnOnce(Rejection) -> R) -> R {
     value(rejection)

@@ -3,11 +3,10 @@
 mod call;
 mod subject;
 
-pub use self::call::{Call, on_limit, policy, settle};
+pub use self::call::{Call, limiter, on_limit, policy, settle};
 pub use self::subject::{AddressKey, KeyParts, SubjectKey};
 #[cfg(feature = "axum")]
 pub use crate::integrations::axum::{Either, into_response};
-pub use crate::limiter::Limiter;
 pub use crate::method::Site;
 pub use crate::outcome::{AnyResult, AnyValue, Kept, Outcome, ResultWithStatus, WithStatus, split_by};
 pub use crate::failure::OnStoreError;
