@@ -1,5 +1,51 @@
-//! x
+//! One attribute that limits any async function, under a key the compiler checks, in a store that all instances share.
+//!
+//! ```
+//! use rate_limit::{Rejection, limit_per_time};
+//!
+//! # struct Form { student_id: String }
+//! #[limit_per_time(count = 5, window = "10m", key = form.student_id)]
+//! async fn login(form: Form) -> Result<&'static str, Rejection> {
+//!     Ok("welcome")
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() {
+//! # let form = || Form { student_id: "20230001".into() };
+//! for _ in 0..5 {
+//!     assert!(login(form()).await.is_ok());
+//! }
+//! let refused = login(form()).await.unwrap_err();
+//! assert!(refused.is_limited());
+//! # }
+//! ```
+//!
+//! * [`limit_per_time`] is the attribute; its page is the manual.
+//! * [`install`] makes a [`Limiter`] decide for the process: over Redis (`Limiter::redis`), or in memory. Until one
+//!   is installed, limits hold within the process.
+//! * [`Limiter::check`], [`peek`](Limiter::peek) and [`reset`](Limiter::reset) do by hand what the attribute does.
+//! * A function answers a refusal through [`FromRejection`]: any `Result` whose error is made from a [`Rejection`].
+//!
+//! # Features
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `redis` (default) | `RedisStore`, on Tokio |
+//! | `axum` | refusals as axum responses; handlers that return `Response` or `impl IntoResponse` |
+//! | `test-util` | `ManualClock`, and `contract`: the suite that every store must pass |
+
+#![forbid(unsafe_code)]
+
+#[doc = include_str!("limit_per_time.md")]
 pub use rate_limit_macros::limit_per_time;
-pub use rate_limit_runtime::*;
+pub use rate_limit_runtime::{
+    AlreadyInstalled, BuildError, Charge, Client, Decision, FromRejection, Hit, Key, KeyError, KeyHasher, Limiter,
+    LimiterBuilder, MemoryStore, MemoryStoreBuilder, Method, OnStoreError, Permit, Policy, PolicyError, Rejection,
+    RejectionKind, Reply, Rule, Store, StoreError, StoreErrorKind, ToKey, Verdict, install,
+};
+#[cfg(feature = "test-util")]
+pub use rate_limit_runtime::{ManualClock, contract};
+#[cfg(feature = "redis")]
+pub use rate_limit_runtime::{RedisStore, RedisStoreBuilder};
+
 #[doc(hidden)]
 pub use rate_limit_runtime::private as __private;

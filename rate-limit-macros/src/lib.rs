@@ -3,6 +3,8 @@
 //! It works in stages: `args` and `target` read tokens, `model` decides what is meant and whether it can be, and
 //! `expand` writes tokens.
 
+#![forbid(unsafe_code)]
+
 mod args;
 mod error;
 mod expand;

@@ -1,7 +1,11 @@
 //! Everything that runs behind the attribute of the crate `rate-limit`, which re-exports it: name that one.
 
+#![forbid(unsafe_code)]
+
 mod algorithm;
 mod clock;
+#[cfg(feature = "test-util")]
+pub mod contract;
 mod current;
 mod decision;
 mod error;

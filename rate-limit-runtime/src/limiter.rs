@@ -135,8 +135,7 @@ impl Limiter {
 
     /// Charges at once, where the store need not wait; nothing is then allocated.
     pub(crate) fn admit(self, rule: Rule) -> Reply<Result<Permit, Rejection>> {
-        let Rule { policy, key, cost, .. } = rule;
-        let answer = self.0.store.acquire(Charge { key, policy, cost });
+        let answer = self.0.store.acquire(Charge::new(rule.key, rule.policy, rule.cost));
         answer.map(move |answer| self.conclude(rule, answer))
     }
 
@@ -165,11 +164,7 @@ impl Limiter {
             }
             OnStoreError::Local => {
                 let policy = rule.policy.divided(self.0.instances.get());
-                let verdict = self.0.fallback.charge(Charge {
-                    key: rule.key,
-                    policy,
-                    cost: rule.cost,
-                });
+                let verdict = self.0.fallback.charge(Charge::new(rule.key, policy, rule.cost));
                 self.judge(rule, policy, verdict, DecidedBy::Fallback)
             }
         }

@@ -28,6 +28,14 @@ pub struct Charge {
     pub cost: u32,
 }
 
+impl Charge {
+    /// A charge of `cost` hits.
+    #[must_use]
+    pub const fn new(key: Key, policy: Policy, cost: u32) -> Self {
+        Self { key, policy, cost }
+    }
+}
+
 /// Keeps counters.
 ///
 /// An implementation

@@ -1,0 +1,12 @@
+use rate_limit::{Rejection, limit_per_time};
+
+const LIMIT: u64 = 5;
+
+#[limit_per_time(LIMIT, "10m", key = user)]
+async fn login(user: u64) -> Result<u64, Rejection> {
+    Ok(user)
+}
+
+fn main() {
+    let _ = login(7);
+}

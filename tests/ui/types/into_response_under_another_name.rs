@@ -1,0 +1,11 @@
+use axum::response::IntoResponse as Answer;
+use rate_limit::limit_per_time;
+
+#[limit_per_time(5, "10m", key = user)]
+async fn login(user: u64) -> impl Answer {
+    user.to_string()
+}
+
+fn main() {
+    let _ = login(7);
+}

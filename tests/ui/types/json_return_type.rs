@@ -1,0 +1,11 @@
+use axum::Json;
+use rate_limit::limit_per_time;
+
+#[limit_per_time(5, "10m", key = user)]
+async fn login(user: u64) -> Json<u64> {
+    Json(user)
+}
+
+fn main() {
+    let _ = login(7);
+}

@@ -1,0 +1,12 @@
+use rate_limit::{Rejection, limit_per_time};
+
+const WINDOW: u64 = 600;
+
+#[limit_per_time(5, WINDOW, key = user)]
+async fn login(user: u64) -> Result<u64, Rejection> {
+    Ok(user)
+}
+
+fn main() {
+    let _ = login(7);
+}
