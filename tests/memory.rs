@@ -10,7 +10,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use rate_limit::{
-    Client, Decision, Key, Limiter, ManualClock, MemoryStore, Method, Policy, Rejection, RejectionKind, Rule, limit_per_time,
+    Client, Decision, Key, Limiter, ManualClock, MemoryStore, Method, Policy, Rejection, RejectionKind, Rule,
+    limit_per_time,
 };
 
 /// Counts what each thread allocates, and how much of it is live.
@@ -66,7 +67,10 @@ impl Subject {
     fn new(capacity: usize) -> Self {
         let clock = ManualClock::new();
         let store = MemoryStore::builder().clock(&clock).capacity(capacity).build();
-        let limiter = Limiter::builder().store(store.clone()).build().expect("it is well set up");
+        let limiter = Limiter::builder()
+            .store(store.clone())
+            .build()
+            .expect("it is well set up");
         Self { clock, store, limiter }
     }
 
@@ -80,7 +84,10 @@ impl Subject {
 }
 
 fn key(client: u128) -> Key {
-    Key::new(Method::named("memory"), Client::of(&client).expect("a number names somebody"))
+    Key::new(
+        Method::named("memory"),
+        Client::of(&client).expect("a number names somebody"),
+    )
 }
 
 const FIVE: Policy = Policy::sliding_window(5, Duration::from_secs(60));
@@ -113,7 +120,10 @@ fn a_decision_allocates_nothing() {
         // The first window fills the counters.
         counted += if n < 10 { 0 } else { allocations };
     }
-    assert_eq!(counted, 0, "in 18,000 decisions, admitted and refused, over ten windows");
+    assert_eq!(
+        counted, 0,
+        "in 18,000 decisions, admitted and refused, over ten windows"
+    );
 
     let settle = || assert_eq!(now(settled(&subject.limiter, 1)), Ok(1));
     settle();
@@ -130,7 +140,10 @@ fn a_refusal_costs_no_memory() {
         assert!(!subject.admitted(FIVE, key(1)));
         // A charge that can never fit makes no counter.
         let above = now(subject.limiter.check(Rule::new(FIVE, key(2)).cost(6)));
-        assert_eq!(above.err().map(|refused| refused.kind()), Some(RejectionKind::Impossible));
+        assert_eq!(
+            above.err().map(|refused| refused.kind()),
+            Some(RejectionKind::Impossible)
+        );
     }
     assert_eq!(live(), before);
     assert_eq!(subject.store.len(), 1);
@@ -186,7 +199,10 @@ fn mem_02_a_flood_of_new_keys_frees_nobody_who_is_refused() {
         assert!(subject.admitted(FIVE, key(n)), "newcomers are served");
     }
     assert!(subject.store.len() <= 1_000);
-    assert!(!subject.admitted(FIVE, victim), "the flood must not free a key that is refused");
+    assert!(
+        !subject.admitted(FIVE, victim),
+        "the flood must not free a key that is refused"
+    );
     assert!(subject.admitted(FIVE, key(1 << 64)), "an honest newcomer is served");
 }
 
@@ -199,7 +215,10 @@ fn mem_02_the_counter_that_forgives_least_goes_first() {
     assert!(subject.admitted(FIVE, key(2)));
     assert!(subject.admitted(FIVE, key(3)));
     assert!(subject.admitted(FIVE, key(1)), "the fifth");
-    assert!(!subject.admitted(FIVE, key(1)), "four hits were kept, the one of key 2 was given up");
+    assert!(
+        !subject.admitted(FIVE, key(1)),
+        "four hits were kept, the one of key 2 was given up"
+    );
 }
 
 #[test]
@@ -214,7 +233,10 @@ fn mem_02_when_all_are_refused_newcomers_share_a_counter() {
         assert!(!subject.admitted(FIVE, key(n)), "nobody is freed");
     }
     subject.clock.advance(Duration::from_secs(60));
-    assert!(subject.admitted(FIVE, key(100)), "and there is room again once windows are over");
+    assert!(
+        subject.admitted(FIVE, key(100)),
+        "and there is room again once windows are over"
+    );
 }
 
 #[test]
@@ -227,7 +249,10 @@ fn mem_04_a_store_needs_no_runtime_and_drops_cleanly() {
             assert!(subject.admitted(policy, key(1)));
         }
         let held = live() - before;
-        assert!(held < 3 << 20, "{held} bytes for 100,000 hits of one key: a time each, and nothing of the request");
+        assert!(
+            held < 3 << 20,
+            "{held} bytes for 100,000 hits of one key: a time each, and nothing of the request"
+        );
     }
     assert_eq!(live(), before, "nothing of it is left");
 }
@@ -243,7 +268,10 @@ fn mem_06_one_lock_is_never_held_across_an_await() {
             std::thread::sleep(Duration::from_secs(10));
             assert!(done.load(Ordering::SeqCst), "64 tasks on one shard are stuck");
         });
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(4)
+            .enable_all()
+            .build();
         runtime.expect("a runtime starts").block_on(async {
             let tasks: Vec<_> = (0..64)
                 .map(|_| {

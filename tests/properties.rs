@@ -25,7 +25,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 fn policies() -> impl Strategy<Value = Policy> {
-    (1..8_u32, 1_000..3_000_000_u64).prop_map(|(count, micros)| Policy::sliding_window(count, Duration::from_micros(micros)))
+    (1..8_u32, 1_000..3_000_000_u64)
+        .prop_map(|(count, micros)| Policy::sliding_window(count, Duration::from_micros(micros)))
 }
 
 struct Subject {
@@ -63,7 +64,10 @@ fn ready<T: Unpin>(reply: rate_limit::Reply<Result<T, rate_limit::StoreError>>) 
     use std::task::{Context, Poll, Waker};
     match std::pin::pin!(reply).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(Ok(answer)) => answer,
-        other => panic!("the embedded store answers at once, not {}", if other.is_ready() { "an error" } else { "later" }),
+        other => panic!(
+            "the embedded store answers at once, not {}",
+            if other.is_ready() { "an error" } else { "later" }
+        ),
     }
 }
 
@@ -79,7 +83,12 @@ impl Model {
     /// The first time at which `cost` fits, if nothing else comes.
     fn fits_at(&self, now: u64, policy: Policy, cost: u32) -> u64 {
         let (count, window) = (policy.count() as usize, policy.window().as_micros() as u64);
-        let mut times: Vec<u64> = self.0.iter().map(|(time, _)| time + window).filter(|end| *end > now).collect();
+        let mut times: Vec<u64> = self
+            .0
+            .iter()
+            .map(|(time, _)| time + window)
+            .filter(|end| *end > now)
+            .collect();
         times.insert(0, now);
         *times
             .iter()

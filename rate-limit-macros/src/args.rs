@@ -172,7 +172,10 @@ fn value<T: Parse>(name: &Ident, example: &str, input: ParseStream<'_>) -> Resul
 
 fn flag(name: &Ident, input: ParseStream<'_>) -> Result<()> {
     if input.peek(Token![=]) {
-        return Err(Error::new(name.span(), format_args!("`{name}` takes no value: write it alone or leave it out")));
+        return Err(Error::new(
+            name.span(),
+            format_args!("`{name}` takes no value: write it alone or leave it out"),
+        ));
     }
     Ok(())
 }
@@ -203,19 +206,27 @@ fn count(expr: Expr) -> Result<Count> {
 fn window(expr: Expr) -> Result<Window> {
     let span = expr.span();
     match &expr {
-        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => window::parse(text).map(Window::Micros),
+        Expr::Lit(ExprLit {
+            lit: Lit::Str(text), ..
+        }) => window::parse(text).map(Window::Micros),
         Expr::Lit(ExprLit { lit: Lit::Int(int), .. }) => Err(Error::new(
             span,
             format_args!("a window has a unit: write `\"{int}s\"`, `\"{int}m\"` or `\"{int}h\"`"),
         )),
-        Expr::Lit(_) => Err(Error::new(span, "`window` is a text such as `\"10m\"`, or a constant expression of type `Duration`")),
+        Expr::Lit(_) => Err(Error::new(
+            span,
+            "`window` is a text such as `\"10m\"`, or a constant expression of type `Duration`",
+        )),
         _ => Ok(Window::Const(expr)),
     }
 }
 
 fn named_by(name: LitStr) -> Result<LitStr> {
     if name.value().trim().is_empty() {
-        return Err(Error::new(name.span(), "the name is empty: write one, or leave it out for the path of the function"));
+        return Err(Error::new(
+            name.span(),
+            "the name is empty: write one, or leave it out for the path of the function",
+        ));
     }
     Ok(name)
 }

@@ -216,7 +216,10 @@ fn call(model: &Model) -> TokenStream {
         let span = limiter.span().resolved_at(Span::mixed_site());
         quote_spanned!(span=> let limiter = __rate_limit::limiter(&(#limiter));)
     });
-    let limiter = model.limiter.as_ref().map(|_| quote_spanned!(Span::mixed_site()=> .limiter(limiter)));
+    let limiter = model
+        .limiter
+        .as_ref()
+        .map(|_| quote_spanned!(Span::mixed_site()=> .limiter(limiter)));
     quote_spanned! {Span::mixed_site()=>
         let client = __rate_limit::KeyParts::new()#(#parts)*#subject.finish();
         #given
@@ -275,7 +278,10 @@ fn owned_body(model: &mut Model) -> TokenStream {
 ///
 /// A failure returns at once; of a success only what has to be is held while it is settled.
 fn settle(model: &Model) -> TokenStream {
-    let success = model.settlement.as_ref().and_then(|settlement| settlement.success.as_ref());
+    let success = model
+        .settlement
+        .as_ref()
+        .and_then(|settlement| settlement.success.as_ref());
     let split = match success {
         Some(success) => quote_spanned!(Span::mixed_site()=> __rate_limit::split_by(out, #success)),
         None => quote_spanned! {Span::mixed_site()=> {

@@ -37,9 +37,10 @@ pub(crate) fn mentions(inputs: &Punctuated<FnArg, Token![,]>) -> TokenStream {
             FnArg::Typed(typed) => collect(&typed.pat, &cfgs(&typed.attrs), &mut bindings),
         }
     }
-    let mentions = bindings.iter().rev().map(|Binding { cfgs, name }| {
-        quote_spanned!(Span::mixed_site()=> #(#cfgs)* let _ = &#name;)
-    });
+    let mentions = bindings
+        .iter()
+        .rev()
+        .map(|Binding { cfgs, name }| quote_spanned!(Span::mixed_site()=> #(#cfgs)* let _ = &#name;));
     quote_spanned!(Span::mixed_site()=> #(#mentions)*)
 }
 
@@ -50,7 +51,11 @@ struct Binding {
 }
 
 fn cfgs(attrs: &[Attribute]) -> Vec<Attribute> {
-    attrs.iter().filter(|attr| attr.path().is_ident("cfg")).cloned().collect()
+    attrs
+        .iter()
+        .filter(|attr| attr.path().is_ident("cfg"))
+        .cloned()
+        .collect()
 }
 
 fn collect(pat: &Pat, under: &[Attribute], bindings: &mut Vec<Binding>) {

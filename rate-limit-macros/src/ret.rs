@@ -47,7 +47,11 @@ impl Ret {
 /// By its last segment, since that is all that a macro can see.
 fn is_response(opaque: &TypeImplTrait) -> bool {
     opaque.bounds.iter().any(|bound| match bound {
-        TypeParamBound::Trait(bound) => bound.path.segments.last().is_some_and(|segment| segment.ident == "IntoResponse"),
+        TypeParamBound::Trait(bound) => bound
+            .path
+            .segments
+            .last()
+            .is_some_and(|segment| segment.ident == "IntoResponse"),
         _ => false,
     })
 }

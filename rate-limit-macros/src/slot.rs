@@ -23,7 +23,10 @@ impl<T> Slot<T> {
     /// Fills the place. A second time is an error, at the second.
     pub(crate) fn fill(&mut self, span: Span, value: T) -> Result<()> {
         if self.given.is_some() {
-            return Err(Error::new(span, format_args!("`{}` is given twice: leave out one of them", self.name)));
+            return Err(Error::new(
+                span,
+                format_args!("`{}` is given twice: leave out one of them", self.name),
+            ));
         }
         self.given = Some(Given { span, value });
         Ok(())

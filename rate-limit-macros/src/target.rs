@@ -32,7 +32,10 @@ impl Parse for Target {
         if input.peek(Token![;]) {
             return Err(Error::new(
                 sig.ident.span(),
-                format_args!("`{}` has no body to limit: put `limit_per_time` on the functions that implement it", sig.ident),
+                format_args!(
+                    "`{}` has no body to limit: put `limit_per_time` on the functions that implement it",
+                    sig.ident
+                ),
             ));
         }
         let content;
@@ -69,7 +72,10 @@ impl Target {
             ));
         }
         if let Some(second) = self.attrs.iter().find(|attr| is_ours(attr)) {
-            return Err(Error::new(second.path().span(), "a function has one `limit_per_time`: leave this one out"));
+            return Err(Error::new(
+                second.path().span(),
+                "a function has one `limit_per_time`: leave this one out",
+            ));
         }
         if mentions_marker(self.body.clone()) {
             return Err(Error::new(
@@ -90,11 +96,17 @@ fn starts_function(input: ParseStream<'_>) -> bool {
 }
 
 fn is_test(attr: &Attribute) -> bool {
-    attr.path().segments.last().is_some_and(|segment| segment.ident == "test")
+    attr.path()
+        .segments
+        .last()
+        .is_some_and(|segment| segment.ident == "test")
 }
 
 fn is_ours(attr: &Attribute) -> bool {
-    attr.path().segments.last().is_some_and(|segment| segment.ident == "limit_per_time")
+    attr.path()
+        .segments
+        .last()
+        .is_some_and(|segment| segment.ident == "limit_per_time")
 }
 
 fn mentions_marker(tokens: TokenStream) -> bool {

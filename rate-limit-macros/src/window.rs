@@ -42,7 +42,10 @@ const MAX: u64 = 36_500 * 86_400_000_000;
 pub(crate) fn parse(literal: &LitStr) -> Result<u64> {
     let micros = read(&literal.value()).map_err(|message| Error::new(literal.span(), message))?;
     match micros {
-        0 => Err(Error::new(literal.span(), "the window is empty: write how long it is, as in `\"10m\"`")),
+        0 => Err(Error::new(
+            literal.span(),
+            "the window is empty: write how long it is, as in `\"10m\"`",
+        )),
         MAX.. if micros > MAX => Err(Error::new(literal.span(), "a window is at most 36,500 days")),
         _ => Ok(micros),
     }
@@ -70,7 +73,9 @@ fn read(text: &str) -> std::result::Result<u64, String> {
         }
         let length = unit_of(unit)?;
         if length >= smallest {
-            return Err(format!("the units of `{text}` are out of order: the largest comes first, each once"));
+            return Err(format!(
+                "the units of `{text}` are out of order: the largest comes first, each once"
+            ));
         }
         smallest = length;
         micros = digits
@@ -123,7 +128,10 @@ mod tests {
         let message = |text| read(text).expect_err(text);
         assert_eq!(message("10 sec"), "`sec` is no unit: write `s`");
         assert_eq!(message("10M"), "`M` is no unit: write `m`");
-        assert_eq!(message("10 parsecs"), "`parsecs` is no unit: write `d`, `h`, `m`, `s` or `ms`");
+        assert_eq!(
+            message("10 parsecs"),
+            "`parsecs` is no unit: write `d`, `h`, `m`, `s` or `ms`"
+        );
         assert_eq!(message("10"), "`10` has no unit: write `10s`, `10m` or `10h`");
         assert_eq!(
             message("-1m"),

@@ -86,7 +86,10 @@ fn remaining(verdict: Verdict) -> Option<u32> {
 
 impl Suite<'_> {
     async fn acquire(&self, key: Key, policy: Policy, cost: u32) -> Verdict {
-        self.store.acquire(Charge::new(key, policy, cost)).await.expect("the store decides")
+        self.store
+            .acquire(Charge::new(key, policy, cost))
+            .await
+            .expect("the store decides")
     }
 
     async fn peek(&self, key: Key, policy: Policy) -> Verdict {
@@ -114,12 +117,24 @@ impl Suite<'_> {
         self.hit_each_second(key, policy, 5).await;
         self.clock.advance(Duration::from_micros(6 * SECOND - 1_000));
         let early = self.acquire(key, policy, 1).await;
-        assert_eq!(retry_after(early), Some(1_000), "a hit counts until it is one window old: 9.999 s is refused");
+        assert_eq!(
+            retry_after(early),
+            Some(1_000),
+            "a hit counts until it is one window old: 9.999 s is refused"
+        );
         self.clock.advance(Duration::from_millis(1));
         let first = self.acquire(key, policy, 1).await;
-        assert_eq!(remaining(first), Some(0), "a hit that is one window old no longer counts: 10.000 s is admitted");
+        assert_eq!(
+            remaining(first),
+            Some(0),
+            "a hit that is one window old no longer counts: 10.000 s is admitted"
+        );
         let second = self.acquire(key, policy, 1).await;
-        assert_eq!(retry_after(second), Some(SECOND), "one hit left the window, so one is admitted");
+        assert_eq!(
+            retry_after(second),
+            Some(SECOND),
+            "one hit left the window, so one is admitted"
+        );
     }
 
     async fn a_burst_at_the_edge_of_a_window_is_counted(&self) {
@@ -161,7 +176,11 @@ impl Suite<'_> {
         let wait = retry_after(self.acquire(key, policy, 1).await).expect("the fourth is refused");
         self.clock.advance(Duration::from_micros(wait - 1));
         let early = self.acquire(key, policy, 1).await;
-        assert_eq!(retry_after(early), Some(1), "one tick before the wait is over, the hit is refused");
+        assert_eq!(
+            retry_after(early),
+            Some(1),
+            "one tick before the wait is over, the hit is refused"
+        );
         self.clock.advance(Duration::from_micros(1));
         hit(self.acquire(key, policy, 1).await);
     }
@@ -175,7 +194,10 @@ impl Suite<'_> {
             assert!(hit(verdict) > last, "a later hit has a higher id");
             last = hit(verdict);
         }
-        assert!(retry_after(self.acquire(key, policy, 1).await).is_some(), "the 51st of 50 is refused");
+        assert!(
+            retry_after(self.acquire(key, policy, 1).await).is_some(),
+            "the 51st of 50 is refused"
+        );
     }
 
     async fn a_cost_is_hits_at_once(&self) {
@@ -199,7 +221,11 @@ impl Suite<'_> {
     async fn what_can_never_fit_is_said(&self) {
         let (key, policy) = (fresh_key(), Policy::sliding_window(10, seconds(10)));
         assert_eq!(self.acquire(key, policy, 11).await, Verdict::Impossible);
-        assert_eq!(remaining(self.peek(key, policy).await), Some(10), "and nothing is charged");
+        assert_eq!(
+            remaining(self.peek(key, policy).await),
+            Some(10),
+            "and nothing is charged"
+        );
         let nothing = Policy::sliding_window(0, seconds(10));
         assert_eq!(self.acquire(key, nothing, 1).await, Verdict::Impossible);
         assert_eq!(self.peek(key, nothing).await, Verdict::Impossible);
@@ -208,7 +234,11 @@ impl Suite<'_> {
     async fn a_peek_charges_nothing(&self) {
         let (key, policy) = (fresh_key(), Policy::sliding_window(2, seconds(10)));
         for _ in 0..3 {
-            assert_eq!(remaining(self.peek(key, policy).await), Some(2), "nothing was charged yet");
+            assert_eq!(
+                remaining(self.peek(key, policy).await),
+                Some(2),
+                "nothing was charged yet"
+            );
         }
         self.hit_each_second(key, policy, 2).await;
         assert_eq!(retry_after(self.peek(key, policy).await), Some(9 * SECOND));
@@ -221,13 +251,25 @@ impl Suite<'_> {
         let (key, policy) = (fresh_key(), Policy::sliding_window(5, seconds(60)));
         let ids = self.hit_each_second(key, policy, 5).await;
         self.reset(key, ids[2]).await;
-        assert_eq!(remaining(self.peek(key, policy).await), Some(3), "two later hits stay counted");
+        assert_eq!(
+            remaining(self.peek(key, policy).await),
+            Some(3),
+            "two later hits stay counted"
+        );
         self.reset(key, ids[0]).await;
-        assert_eq!(remaining(self.peek(key, policy).await), Some(3), "an older reset finds nothing left");
+        assert_eq!(
+            remaining(self.peek(key, policy).await),
+            Some(3),
+            "an older reset finds nothing left"
+        );
         self.clock.advance(seconds(1));
         hit(self.acquire(key, policy, 1).await);
         self.reset(key, ids[4]).await;
-        assert_eq!(remaining(self.peek(key, policy).await), Some(4), "the hit after the fifth stays counted");
+        assert_eq!(
+            remaining(self.peek(key, policy).await),
+            Some(4),
+            "the hit after the fifth stays counted"
+        );
     }
 
     async fn a_reset_of_all_forgets_all(&self) {
@@ -243,10 +285,17 @@ impl Suite<'_> {
         let (first, second) = (fresh_key(), fresh_key());
         let other_method = Key::new(Method::named("contract of another"), first.client());
         for key in [first, second, other_method] {
-            assert_eq!(remaining(self.acquire(key, policy, 1).await), Some(0), "each key has its own limit");
+            assert_eq!(
+                remaining(self.acquire(key, policy, 1).await),
+                Some(0),
+                "each key has its own limit"
+            );
         }
         self.reset(first, Hit::LATEST).await;
-        assert!(retry_after(self.peek(second, policy).await).is_some(), "a reset is of one key");
+        assert!(
+            retry_after(self.peek(second, policy).await).is_some(),
+            "a reset is of one key"
+        );
     }
 
     async fn a_lowered_limit_counts_what_was_admitted(&self) {
@@ -271,12 +320,17 @@ impl Suite<'_> {
             assert_eq!(remaining(self.acquire(key, raised, 1).await), Some(before - 1));
         }
         let raised = Policy::sliding_window(9, seconds(1_000));
-        assert_eq!(remaining(self.acquire(key, raised, 1).await), Some(0), "8 hits are kept through all changes");
+        assert_eq!(
+            remaining(self.acquire(key, raised, 1).await),
+            Some(0),
+            "8 hits are kept through all changes"
+        );
     }
 
     async fn a_longer_window_keeps_what_was_admitted(&self) {
         let key = fresh_key();
-        self.hit_each_second(key, Policy::sliding_window(3, seconds(10)), 3).await;
+        self.hit_each_second(key, Policy::sliding_window(3, seconds(10)), 3)
+            .await;
         self.clock.advance(seconds(7));
         let longer = Policy::sliding_window(3, seconds(100));
         assert_eq!(
@@ -291,13 +345,20 @@ impl Suite<'_> {
         self.hit_each_second(key, policy, 3).await;
         self.clock.step_back(seconds(3_600));
         let wait = retry_after(self.acquire(key, policy, 1).await).expect("a step back forgives nothing");
-        assert!(wait <= 10 * SECOND, "a step back of an hour locks out for one window, not for {wait} microseconds");
+        assert!(
+            wait <= 10 * SECOND,
+            "a step back of an hour locks out for one window, not for {wait} microseconds"
+        );
         self.clock.advance(seconds(4));
         let later = retry_after(self.acquire(key, policy, 1).await).expect("still within the window");
         assert_eq!(later, wait - 4 * SECOND, "the wait runs down");
         self.clock.advance(Duration::from_micros(later));
         for left in [2, 1, 0] {
-            assert_eq!(remaining(self.acquire(key, policy, 1).await), Some(left), "and the limit is whole after it");
+            assert_eq!(
+                remaining(self.acquire(key, policy, 1).await),
+                Some(left),
+                "and the limit is whole after it"
+            );
         }
     }
 

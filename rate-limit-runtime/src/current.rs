@@ -29,7 +29,9 @@ pub struct AlreadyInstalled;
 
 impl fmt::Display for AlreadyInstalled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a limiter is installed already: install one, once, or use `Limiter::scope` for a part of the program")
+        f.write_str(
+            "a limiter is installed already: install one, once, or use `Limiter::scope` for a part of the program",
+        )
     }
 }
 

@@ -116,7 +116,9 @@ pub enum KeyError {
 impl fmt::Display for KeyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Missing => f.write_str("a part of the key is empty or blank: check the id before the call is limited"),
+            Self::Missing => {
+                f.write_str("a part of the key is empty or blank: check the id before the call is limited")
+            }
             Self::Secret => write!(
                 f,
                 "`{SECRET}` is shorter than {MIN_SECRET} bytes: set it to random ones, as `openssl rand -hex 16` prints, or unset it"
@@ -235,6 +237,12 @@ impl HashKey {
 
 fn secret() -> Result<HashKey, KeyError> {
     static KEY: OnceCell<HashKey> = OnceCell::new();
-    KEY.get_or_try_init(|| HashKey::from_secret(std::env::var_os(SECRET).as_deref().map(|secret| secret.as_encoded_bytes())))
-        .copied()
+    KEY.get_or_try_init(|| {
+        HashKey::from_secret(
+            std::env::var_os(SECRET)
+                .as_deref()
+                .map(|secret| secret.as_encoded_bytes()),
+        )
+    })
+    .copied()
 }

@@ -197,7 +197,10 @@ mod tests {
             name("m::f::{{closure}}::g::{{closure}}::{{closure}}::__RATE_LIMIT_SITE::here"),
             "m::f::{{closure}}::g"
         );
-        assert_eq!(name("<m::A as m::Tr>::r::{{closure}}::__RATE_LIMIT_SITE::here"), "<m::A as m::Tr>::r");
+        assert_eq!(
+            name("<m::A as m::Tr>::r::{{closure}}::__RATE_LIMIT_SITE::here"),
+            "<m::A as m::Tr>::r"
+        );
     }
 
     #[test]

@@ -81,6 +81,8 @@ impl Permit {
 
 impl fmt::Debug for Permit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Permit").field("decision", &self.decision).finish_non_exhaustive()
+        f.debug_struct("Permit")
+            .field("decision", &self.decision)
+            .finish_non_exhaustive()
     }
 }

@@ -101,9 +101,14 @@ impl fmt::Display for Rejection {
             ),
             (RejectionKind::Limited, None) => write!(f, "too many calls of `{method}` ({policy})"),
             (RejectionKind::Impossible, _) => {
-                write!(f, "a call of `{method}` costs more than its limit ({policy}) ever admits")
+                write!(
+                    f,
+                    "a call of `{method}` costs more than its limit ({policy}) ever admits"
+                )
             }
-            (RejectionKind::StoreUnavailable, _) => write!(f, "the limit of `{method}` cannot be checked now: try again"),
+            (RejectionKind::StoreUnavailable, _) => {
+                write!(f, "the limit of `{method}` cannot be checked now: try again")
+            }
             (RejectionKind::MissingClient, _) => write!(f, "a call of `{method}` names nobody to count it for"),
             (RejectionKind::Misconfigured, _) => write!(f, "the limit of `{method}` is not set up: see the log"),
         }

@@ -76,7 +76,10 @@ impl RedisServer {
             if self.answers() {
                 return;
             }
-            assert!(Instant::now() < deadline, "`redis-server` did not start again on its port");
+            assert!(
+                Instant::now() < deadline,
+                "`redis-server` did not start again on its port"
+            );
         }
     }
 
@@ -113,7 +116,16 @@ impl Drop for RedisServer {
 
 fn spawn(port: u16, args: &[String]) -> Child {
     Command::new("redis-server")
-        .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
+        .args([
+            "--port",
+            &port.to_string(),
+            "--bind",
+            "127.0.0.1",
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+        ])
         .args(["--dir", &std::env::temp_dir().to_string_lossy()])
         .args(args)
         .stdin(Stdio::null())

@@ -101,7 +101,9 @@ impl Log {
             return None;
         }
         let entry = self.entries[self.entries.len() - in_the_way];
-        (entry.time().min(now) + window).checked_sub(now).filter(|wait| *wait > 0)
+        (entry.time().min(now) + window)
+            .checked_sub(now)
+            .filter(|wait| *wait > 0)
     }
 
     /// The time until the newest entry has left the window, and the limit is whole again.

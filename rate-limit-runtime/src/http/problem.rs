@@ -34,7 +34,10 @@ impl Rejection {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if let Some(wait) = self.wait() {
-            headers.insert(RETRY_AFTER, HeaderValue::from(Span::from_duration(wait).in_whole_seconds().as_seconds()));
+            headers.insert(
+                RETRY_AFTER,
+                HeaderValue::from(Span::from_duration(wait).in_whole_seconds().as_seconds()),
+            );
         }
         response
     }
@@ -54,7 +57,10 @@ impl Rejection {
         match self.kind() {
             RejectionKind::Limited | RejectionKind::Impossible => {
                 member("type", json!(QUOTA_EXCEEDED));
-                member("title", json!("Request cannot be satisfied as assigned quota has been exceeded"));
+                member(
+                    "title",
+                    json!("Request cannot be satisfied as assigned quota has been exceeded"),
+                );
                 member("detail", json!(self.to_string()));
                 member("violated-policies", json!([self.method()]));
             }

@@ -42,7 +42,6 @@ impl<T: IntoResponse> IntoResponse for Either<T> {
     }
 }
 
-
 /// The response that a value stands for.
 pub fn into_response<T: IntoResponse>(answer: T) -> Response {
     answer.into_response()

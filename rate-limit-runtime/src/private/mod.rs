@@ -5,9 +5,9 @@ mod subject;
 
 pub use self::call::{Call, limiter, on_limit, policy, settle};
 pub use self::subject::{AddressKey, KeyParts, SubjectKey};
+pub use crate::failure::OnStoreError;
 #[cfg(feature = "axum")]
 pub use crate::integrations::axum::{Either, into_response};
 pub use crate::method::Site;
 pub use crate::outcome::{AnyResult, AnyValue, Kept, Outcome, ResultWithStatus, WithStatus, split_by};
-pub use crate::failure::OnStoreError;
 pub use crate::rejection::FromRejection;

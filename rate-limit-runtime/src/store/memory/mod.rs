@@ -9,9 +9,9 @@ use foldhash::fast::RandomState;
 
 use self::shard::Shard;
 use super::{Charge, Reply, Store};
+use crate::clock::Clock;
 #[cfg(feature = "test-util")]
 use crate::clock::ManualClock;
-use crate::clock::Clock;
 use crate::error::StoreError;
 use crate::key::Key;
 use crate::policy::Policy;
@@ -41,7 +41,6 @@ impl MemoryStore {
     }
 
     /// A store to set up.
-    #[must_use]
     pub fn builder() -> MemoryStoreBuilder {
         MemoryStoreBuilder {
             capacity: MemoryStoreBuilder::CAPACITY,
@@ -119,7 +118,9 @@ impl Default for MemoryStore {
 
 impl fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryStore").field("len", &self.len()).finish_non_exhaustive()
+        f.debug_struct("MemoryStore")
+            .field("len", &self.len())
+            .finish_non_exhaustive()
     }
 }
 

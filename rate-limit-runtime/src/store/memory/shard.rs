@@ -78,7 +78,11 @@ impl Shard {
             return Log::default().acquire(now, count, window, cost);
         }
         if self.counters.len() >= self.capacity && !self.make_room(now) {
-            return self.overflow.entry(key.method()).or_default().acquire(now, count, window, cost);
+            return self
+                .overflow
+                .entry(key.method())
+                .or_default()
+                .acquire(now, count, window, cost);
         }
         let mut log = Log::default();
         let verdict = log.acquire(now, count, window, cost);

@@ -139,7 +139,10 @@ impl Link {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(ATTEMPT))
             .set_response_timeout(None);
-        let mut connection = self.client.get_multiplexed_async_connection_with_config(&config).await?;
+        let mut connection = self
+            .client
+            .get_multiplexed_async_connection_with_config(&config)
+            .await?;
         self.load_through(&mut connection).await?;
         Ok(connection)
     }

@@ -64,8 +64,9 @@ impl RedisStore {
                 ));
             }
             match tokio::time::timeout(store.deadline, store.link.ask(&cmd)).await {
-                Ok(answer) => read(answer?)
-                    .ok_or_else(|| StoreError::new(StoreErrorKind::Unexpected, "Redis answers what no script of ours does")),
+                Ok(answer) => read(answer?).ok_or_else(|| {
+                    StoreError::new(StoreErrorKind::Unexpected, "Redis answers what no script of ours does")
+                }),
                 Err(_) => {
                     store.link.suspect();
                     Err(StoreError::new(StoreErrorKind::Timeout, "Redis did not answer in time"))
@@ -178,19 +179,27 @@ impl RedisStoreBuilder {
     /// runtime.
     pub async fn connect(self) -> Result<RedisStore, BuildError> {
         if tokio::runtime::Handle::try_current().is_err() {
-            return Err(BuildError::new("the Redis store needs a Tokio runtime: build it inside `#[tokio::main]`"));
+            return Err(BuildError::new(
+                "the Redis store needs a Tokio runtime: build it inside `#[tokio::main]`",
+            ));
         }
         if self.deadline.is_zero() {
-            return Err(BuildError::new("the deadline is zero: give the server some time, 100 ms for example"));
+            return Err(BuildError::new(
+                "the deadline is zero: give the server some time, 100 ms for example",
+            ));
         }
         // The error of a URL may show the URL, and so a password: it is not passed on.
         let info = self.url.as_str().into_connection_info().map_err(|_| {
             BuildError::new("the URL of Redis is malformed: write `redis://[user][:password@]host[:port][/database]`")
         })?;
         let server = info.addr().to_string();
-        let client = Client::open(info).map_err(|error| BuildError::new("the URL of Redis cannot be used").with_source(error))?;
+        let client = Client::open(info)
+            .map_err(|error| BuildError::new("the URL of Redis cannot be used").with_source(error))?;
         #[cfg(feature = "test-util")]
-        let scripts = self.clock.as_ref().map_or_else(Scripts::server_clock, |_| Scripts::given_clock());
+        let scripts = self
+            .clock
+            .as_ref()
+            .map_or_else(Scripts::server_clock, |_| Scripts::given_clock());
         #[cfg(not(feature = "test-util"))]
         let scripts = Scripts::server_clock();
         let link = Link::new(client, scripts);

@@ -1,0 +1,76 @@
+//! Short names for what most tests here start with.
+
+use std::time::Duration;
+
+use rate_limit::{Client, Key, Limiter, ManualClock, Method, OnStoreError, Policy, RedisStore, Rule};
+
+use crate::support::RedisServer;
+
+/// Far above what any call takes, so that only what is about deadlines fails by one.
+pub(crate) const PATIENT: Duration = Duration::from_secs(10);
+pub(crate) const MINUTE: Duration = Duration::from_secs(60);
+
+pub(crate) const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+pub(crate) const fn per_minute(count: u32) -> Policy {
+    Policy::sliding_window(count, MINUTE)
+}
+
+pub(crate) fn key(client: &str) -> Key {
+    Key::new(Method::named("login"), Client::of(client).expect("it names somebody"))
+}
+
+pub(crate) fn rule(count: u32, client: &str) -> Rule {
+    Rule::new(per_minute(count), key(client))
+}
+
+pub(crate) async fn store(url: &str) -> RedisStore {
+    let store = RedisStore::builder(url).deadline(PATIENT).connect().await;
+    store.expect("the server takes us")
+}
+
+/// A limiter that refuses when the store does not decide, so that no error goes unseen.
+pub(crate) fn strict(store: RedisStore) -> Limiter {
+    let limiter = Limiter::builder().store(store).on_store_error(OnStoreError::Closed);
+    limiter.build().expect("nothing is wrong with it")
+}
+
+pub(crate) async fn limiter(server: &RedisServer) -> Limiter {
+    strict(store(&server.url()).await)
+}
+
+/// A limiter over the server that goes by a clock of the test.
+pub(crate) async fn turned_by(clock: &ManualClock, server: &RedisServer) -> Limiter {
+    let store = RedisStore::builder(&server.url()).clock(clock).deadline(PATIENT);
+    strict(store.connect().await.expect("the server takes us"))
+}
+
+/// How many of `calls` calls at once are admitted. Any answer but yes and "limited" is a failure.
+pub(crate) async fn admitted(limiter: &Limiter, rule: Rule, calls: usize) -> usize {
+    let calls: Vec<_> = (0..calls)
+        .map(|_| {
+            let limiter = limiter.clone();
+            tokio::spawn(async move { admits(&limiter, rule).await })
+        })
+        .collect();
+    let mut admitted = 0;
+    for call in calls {
+        admitted += usize::from(call.await.expect("no call panics"));
+    }
+    admitted
+}
+
+pub(crate) async fn admits(limiter: &Limiter, rule: Rule) -> bool {
+    match limiter.check(rule).await {
+        Ok(permit) => {
+            assert!(permit.decision().is_some(), "the store decides");
+            true
+        }
+        Err(refusal) => {
+            assert!(refusal.is_limited(), "{refusal}");
+            false
+        }
+    }
+}

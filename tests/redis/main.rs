@@ -1,0 +1,10 @@
+//! The Redis store, against servers of the tests' own.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod common;
+mod exactness;
+mod expiry;
+mod layouts;
+mod probe;

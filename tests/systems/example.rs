@@ -1,0 +1,57 @@
+//! An example as a child process.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+/// The built example of this name.
+pub fn command(name: &str) -> Command {
+    let test = std::env::current_exe().expect("a test knows where it is");
+    let path: PathBuf = test
+        .ancestors()
+        .nth(2)
+        .expect("it is in target/PROFILE/deps")
+        .join("examples")
+        .join(name);
+    assert!(
+        path.exists(),
+        "the example is not built: run all tests with `cargo test --all-features`, or `cargo build --examples --all-features` first"
+    );
+    Command::new(path)
+}
+
+/// A server that says where it listens in its first line. Dropping it stops it.
+pub struct Server {
+    child: Child,
+    pub url: String,
+}
+
+impl Server {
+    pub fn start(name: &str, variables: &[(&str, &str)]) -> Self {
+        let mut child = command(name)
+            .env_remove("REDIS_URL")
+            .env("ADDR", "127.0.0.1:0")
+            .envs(variables.iter().copied())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("an example runs");
+        let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
+        let first = lines.next().expect("it says where it listens").expect("in text");
+        let url = first
+            .split(['\u{20}', ';'])
+            .find(|word| word.starts_with("http://"))
+            .expect("by an address")
+            .to_owned();
+        // Read on, so that it can go on writing.
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { child, url }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

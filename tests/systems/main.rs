@@ -1,0 +1,8 @@
+//! The examples as a person runs them: as processes, over real HTTP.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod example;
+mod login;
+mod quickstart;
