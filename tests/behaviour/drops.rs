@@ -229,7 +229,7 @@ fn mac_01_arguments_drop_in_the_same_order_when_the_body_panics() {
     assert_eq!(trail(panicking::settled_response(D("a"), D("ignored"), D("b"))), expected);
 }
 
-#[limit_per_time(9, "1m", key = "k", reset_on_success)]
+#[limit_per_time(9, "1m", key = "k", reset_on_success, on_limit = |_| usize::MAX)]
 async fn guarded(slots: Arc<Semaphore>, _guard: OwnedSemaphorePermit) -> usize {
     yield_now().await;
     slots.available_permits()
@@ -239,4 +239,16 @@ async fn guarded(slots: Arc<Semaphore>, _guard: OwnedSemaphorePermit) -> usize {
 async fn guarded_unnamed(slots: Arc<Semaphore>, _: OwnedSemaphorePermit) -> usize {
     yield_now().await;
     slots.available_permits()
+}
+
+#[tokio::test]
+async fn mac_01_a_guard_is_held_until_the_body_ends() {
+    let world = World::new();
+    let slots = Arc::new(Semaphore::new(3));
+    let guard = || Arc::clone(&slots).try_acquire_owned().expect("a slot is free");
+    assert_eq!(world.run(guarded(Arc::clone(&slots), guard())).await, 2);
+    assert_eq!(slots.available_permits(), 3);
+    assert_eq!(world.run(guarded_unnamed(Arc::clone(&slots), guard())).await, 2);
+    assert_eq!(slots.available_permits(), 3);
+    assert_eq!(world.resets(), 2);
 }

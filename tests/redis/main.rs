@@ -6,5 +6,7 @@ mod support;
 mod common;
 mod exactness;
 mod expiry;
+mod faults;
 mod layouts;
 mod probe;
+mod scripts;
