@@ -4,9 +4,14 @@
 mod support;
 
 mod common;
+mod deadline;
 mod exactness;
 mod expiry;
 mod faults;
 mod layouts;
+mod misuse;
+mod privacy;
 mod probe;
+mod reconnect;
 mod scripts;
+mod settlement;
