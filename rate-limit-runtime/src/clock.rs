@@ -1,27 +1,31 @@
-//! The clock of the embedded store.
+//! The clock of the embedded store: microseconds since 1970.
 
 #[cfg(feature = "test-util")]
 use std::sync::Arc;
 #[cfg(feature = "test-util")]
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Microseconds, from a start that is the same for all stores of a process.
 #[derive(Clone, Debug)]
 pub(crate) enum Clock {
-    Monotonic(Instant),
+    /// Set by the system's clock once, and from then on independent of it.
+    Monotonic { start: Instant, epoch: u64 },
     #[cfg(feature = "test-util")]
     Manual(ManualClock),
 }
 
 impl Clock {
     pub(crate) fn monotonic() -> Self {
-        Self::Monotonic(Instant::now())
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self::Monotonic {
+            start: Instant::now(),
+            epoch: since.as_micros() as u64,
+        }
     }
 
     pub(crate) fn now(&self) -> u64 {
         match self {
-            Self::Monotonic(start) => start.elapsed().as_micros() as u64,
+            Self::Monotonic { start, epoch } => epoch + start.elapsed().as_micros() as u64,
             #[cfg(feature = "test-util")]
             Self::Manual(clock) => clock.now(),
         }
@@ -60,7 +64,7 @@ impl Default for ManualClock {
 
 #[cfg(feature = "test-util")]
 impl ManualClock {
-    /// One day after the start of its time, so that it can be set back.
+    /// One day after the start of its time, 1970, so that it can be set back.
     #[must_use]
     pub fn new() -> Self {
         Self(Arc::new(AtomicU64::new(86_400_000_000)))

@@ -17,7 +17,7 @@ use crate::clock::ManualClock;
 use crate::key::{Client, Key};
 use crate::method::Method;
 use crate::policy::Policy;
-use crate::store::{Charge, Store};
+use crate::store::{Change, Charge, Settlement, Store};
 use crate::verdict::{Hit, Verdict};
 
 const SECOND: u64 = 1_000_000;
@@ -45,6 +45,17 @@ pub async fn check(store: &dyn Store, clock: &ManualClock) {
     suite.a_longer_window_keeps_what_was_admitted().await;
     suite.a_clock_that_steps_back_locks_out_for_one_window_at_most().await;
     suite.a_hit_from_the_future_names_nothing().await;
+    suite.a_refund_takes_back_one_hit().await;
+    suite.a_block_begins_once_and_lasts_its_time().await;
+    suite.a_reset_ends_a_block().await;
+    suite.a_bucket_refills_to_the_tick().await;
+    suite.a_bucket_settles().await;
+    suite.a_bucket_keeps_what_is_missing_when_its_numbers_change().await;
+    suite.a_bucket_goes_by_the_time_of_the_event().await;
+    suite.a_fixed_window_ends_at_its_multiple().await;
+    suite.a_fixed_window_settles_within_itself().await;
+    suite.several_charges_are_all_or_none().await;
+    suite.an_observing_charge_never_refuses().await;
 }
 
 struct Suite<'a> {
@@ -72,7 +83,7 @@ fn retry_after(verdict: Verdict) -> Option<u64> {
 
 fn hit(verdict: Verdict) -> Hit {
     match verdict {
-        Verdict::Allowed { hit, .. } => hit,
+        Verdict::Allowed { hits, .. } => hits[0],
         refused => panic!("the hit should be admitted, but is {refused:?}"),
     }
 }
@@ -86,18 +97,28 @@ fn remaining(verdict: Verdict) -> Option<u32> {
 
 impl Suite<'_> {
     async fn acquire(&self, key: Key, policy: Policy, cost: u32) -> Verdict {
-        self.store
-            .acquire(Charge::new(key, policy, cost))
-            .await
-            .expect("the store decides")
+        self.acquire_all(&[Charge::new(key, policy, cost)]).await
+    }
+
+    async fn acquire_all(&self, charges: &[Charge]) -> Verdict {
+        self.store.acquire(charges).await.expect("the store decides")
     }
 
     async fn peek(&self, key: Key, policy: Policy) -> Verdict {
-        self.store.peek(key, policy).await.expect("the store decides")
+        self.store.peek(Charge::new(key, policy, 1)).await.expect("the store decides")
     }
 
-    async fn reset(&self, key: Key, hit: Hit) {
-        self.store.reset(key, hit).await.expect("the store forgets");
+    async fn settle(&self, key: Key, policy: Policy, change: Change) {
+        let settlement = Settlement::new(key, policy, change);
+        self.store.settle(&[settlement]).await.expect("the store settles");
+    }
+
+    async fn reset(&self, key: Key, policy: Policy, hit: Hit) {
+        self.settle(key, policy, Change::Reset { upto: hit }).await;
+    }
+
+    async fn refund(&self, key: Key, policy: Policy, hit: Hit, cost: u32) {
+        self.settle(key, policy, Change::Refund { hit, cost }).await;
     }
 
     /// Hits at 0, 1, 2.. seconds, which must all be admitted. Returns their ids and leaves the clock at the last.
@@ -190,8 +211,8 @@ impl Suite<'_> {
         let mut last = Hit::from_raw(0);
         for left in (0..50).rev() {
             let verdict = self.acquire(key, policy, 1).await;
-            assert_eq!(remaining(verdict), Some(left), "each hit of one instant counts");
-            assert!(hit(verdict) > last, "a later hit has a higher id");
+            assert_eq!(remaining(verdict.clone()), Some(left), "each hit of one instant counts");
+            assert!(hit(verdict.clone()) > last, "a later hit has a higher id");
             last = hit(verdict);
         }
         assert!(
@@ -220,15 +241,15 @@ impl Suite<'_> {
 
     async fn what_can_never_fit_is_said(&self) {
         let (key, policy) = (fresh_key(), Policy::sliding_window(10, seconds(10)));
-        assert_eq!(self.acquire(key, policy, 11).await, Verdict::Impossible);
+        assert_eq!(self.acquire(key, policy, 11).await, Verdict::Impossible { which: 0 });
         assert_eq!(
             remaining(self.peek(key, policy).await),
             Some(10),
             "and nothing is charged"
         );
         let nothing = Policy::sliding_window(0, seconds(10));
-        assert_eq!(self.acquire(key, nothing, 1).await, Verdict::Impossible);
-        assert_eq!(self.peek(key, nothing).await, Verdict::Impossible);
+        assert_eq!(self.acquire(key, nothing, 1).await, Verdict::Impossible { which: 0 });
+        assert_eq!(self.peek(key, nothing).await, Verdict::Impossible { which: 0 });
     }
 
     async fn a_peek_charges_nothing(&self) {
@@ -250,13 +271,13 @@ impl Suite<'_> {
     async fn a_reset_spares_later_hits(&self) {
         let (key, policy) = (fresh_key(), Policy::sliding_window(5, seconds(60)));
         let ids = self.hit_each_second(key, policy, 5).await;
-        self.reset(key, ids[2]).await;
+        self.reset(key, policy, ids[2]).await;
         assert_eq!(
             remaining(self.peek(key, policy).await),
             Some(3),
             "two later hits stay counted"
         );
-        self.reset(key, ids[0]).await;
+        self.reset(key, policy, ids[0]).await;
         assert_eq!(
             remaining(self.peek(key, policy).await),
             Some(3),
@@ -264,7 +285,7 @@ impl Suite<'_> {
         );
         self.clock.advance(seconds(1));
         hit(self.acquire(key, policy, 1).await);
-        self.reset(key, ids[4]).await;
+        self.reset(key, policy, ids[4]).await;
         assert_eq!(
             remaining(self.peek(key, policy).await),
             Some(4),
@@ -274,9 +295,9 @@ impl Suite<'_> {
 
     async fn a_reset_of_all_forgets_all(&self) {
         let (key, policy) = (fresh_key(), Policy::sliding_window(3, seconds(60)));
-        self.reset(key, Hit::LATEST).await;
+        self.settle(key, policy, Change::Clear).await;
         self.hit_each_second(key, policy, 3).await;
-        self.reset(key, Hit::LATEST).await;
+        self.settle(key, policy, Change::Clear).await;
         assert_eq!(remaining(self.acquire(key, policy, 1).await), Some(2));
     }
 
@@ -291,7 +312,7 @@ impl Suite<'_> {
                 "each key has its own limit"
             );
         }
-        self.reset(first, Hit::LATEST).await;
+        self.settle(first, policy, Change::Clear).await;
         assert!(
             retry_after(self.peek(second, policy).await).is_some(),
             "a reset is of one key"
@@ -367,11 +388,239 @@ impl Suite<'_> {
         let before = self.hit_each_second(key, policy, 1).await;
         self.clock.step_back(seconds(60));
         hit(self.acquire(key, policy, 1).await);
-        self.reset(key, before[0]).await;
+        self.reset(key, policy, before[0]).await;
         assert_eq!(
             remaining(self.peek(key, policy).await),
             Some(1),
             "the id of a hit from before the step back must not take a later hit with it"
         );
+    }
+
+    async fn a_refund_takes_back_one_hit(&self) {
+        for count in [5, 200] {
+            let (key, policy) = (fresh_key(), Policy::sliding_window(count, seconds(1_000)));
+            let ids = self.hit_each_second(key, policy, count).await;
+            self.refund(key, policy, ids[1], 1).await;
+            assert_eq!(remaining(self.peek(key, policy).await), Some(1), "one of {count} is taken back");
+            self.refund(key, policy, ids[1], 1).await;
+            assert_eq!(remaining(self.acquire(key, policy, 1).await), Some(0), "and not twice");
+            self.clock.advance(seconds(1_001 - u64::from(count)));
+            assert_eq!(
+                remaining(self.peek(key, policy).await),
+                Some(1),
+                "the first is as old as it was, and the third younger by two seconds"
+            );
+        }
+        let (key, policy) = (fresh_key(), Policy::sliding_window(5, seconds(10)));
+        let heavy = hit(self.acquire(key, policy, 3).await);
+        hit(self.acquire(key, policy, 2).await);
+        self.refund(key, policy, heavy, 3).await;
+        assert_eq!(remaining(self.peek(key, policy).await), Some(3), "all that the hit weighed");
+    }
+
+    async fn a_block_begins_once_and_lasts_its_time(&self) {
+        for policy in [
+            Policy::sliding_window(2, seconds(10)),
+            Policy::token_bucket(2, seconds(5)),
+            Policy::fixed_window(2, seconds(10)),
+        ] {
+            let (key, policy) = (fresh_key(), policy.block(seconds(60)));
+            hit(self.acquire(key, policy, 1).await);
+            assert_eq!(remaining(self.acquire(key, policy, 1).await), Some(0), "a limit that is reached does not block yet");
+            assert_eq!(retry_after(self.acquire(key, policy, 1).await), Some(60 * SECOND), "a call over it does");
+            self.clock.advance(seconds(59));
+            assert_eq!(retry_after(self.peek(key, policy).await), Some(SECOND), "and lasts its time");
+            assert_eq!(retry_after(self.acquire(key, policy, 1).await), Some(SECOND), "and is not put off");
+            self.clock.advance(seconds(1));
+            assert_eq!(remaining(self.acquire(key, policy, 1).await), Some(1), "then the limit is whole");
+        }
+    }
+
+    async fn a_reset_ends_a_block(&self) {
+        let (key, policy) = (fresh_key(), Policy::sliding_window(1, seconds(10)).block(seconds(60)));
+        let first = hit(self.acquire(key, policy, 1).await);
+        assert_eq!(retry_after(self.acquire(key, policy, 1).await), Some(60 * SECOND));
+        self.reset(key, policy, first).await;
+        assert_eq!(remaining(self.acquire(key, policy, 1).await), Some(0));
+        assert!(retry_after(self.acquire(key, policy, 1).await).is_some());
+        self.settle(key, policy, Change::Clear).await;
+        assert_eq!(remaining(self.acquire(key, policy, 1).await), Some(0));
+    }
+
+    async fn a_bucket_refills_to_the_tick(&self) {
+        let (key, policy) = (fresh_key(), Policy::token_bucket(3, seconds(50)));
+        for left in [2, 1, 0] {
+            assert_eq!(remaining(self.acquire(key, policy, 1).await), Some(left), "it starts full");
+        }
+        assert_eq!(retry_after(self.acquire(key, policy, 1).await), Some(50 * SECOND));
+        self.clock.advance(Duration::from_micros(50 * SECOND - 1));
+        assert_eq!(retry_after(self.acquire(key, policy, 1).await), Some(1), "one tick early is refused");
+        self.clock.advance(Duration::from_micros(1));
+        assert_eq!(remaining(self.acquire(key, policy, 1).await), Some(0));
+        self.clock.advance(seconds(75));
+        assert_eq!(remaining(self.acquire(key, policy, 1).await), Some(0));
+        assert_eq!(retry_after(self.acquire(key, policy, 1).await), Some(25 * SECOND), "the half token is not lost");
+        assert_eq!(retry_after(self.acquire(key, policy, 3).await), Some(125 * SECOND));
+        assert_eq!(self.acquire(key, policy, 4).await, Verdict::Impossible { which: 0 });
+
+        // Asked each 0.9 s for one each 10 s: a scheme that rounds admits fewer.
+        let (key, policy) = (fresh_key(), Policy::token_bucket(3, seconds(10)));
+        let mut admitted = 0;
+        for _ in 0..1_000 {
+            admitted += u32::from(remaining(self.acquire(key, policy, 1).await).is_some());
+            self.clock.advance(Duration::from_millis(900));
+        }
+        assert_eq!(admitted, 92, "3 at once, and one for each whole 10 s of 899.1 s");
+    }
+
+    async fn a_bucket_settles(&self) {
+        let policy = Policy::token_bucket(5, seconds(10));
+        let key = fresh_key();
+        let ids = self.hit_each_second(key, policy, 4).await;
+        self.reset(key, policy, ids[1]).await;
+        assert_eq!(remaining(self.peek(key, policy).await), Some(3), "what two later hits took stays missing");
+        let key = fresh_key();
+        let ids = self.hit_each_second(key, policy, 4).await;
+        self.refund(key, policy, ids[3], 1).await;
+        assert_eq!(remaining(self.peek(key, policy).await), Some(2), "3 s of 30 s came back, and the token of the last");
+        self.clock.advance(seconds(100));
+        let late = hit(self.acquire(key, policy, 2).await);
+        self.refund(key, policy, ids[2], 1).await;
+        assert_eq!(remaining(self.peek(key, policy).await), Some(3), "what came back by itself is not given twice");
+        self.refund(key, policy, late, 2).await;
+        assert_eq!(remaining(self.peek(key, policy).await), Some(5));
+    }
+
+    async fn a_bucket_keeps_what_is_missing_when_its_numbers_change(&self) {
+        let key = fresh_key();
+        for _ in 0..3 {
+            hit(self.acquire(key, Policy::token_bucket(3, seconds(50)), 1).await);
+        }
+        let faster = Policy::token_bucket(3, seconds(25));
+        assert_eq!(retry_after(self.acquire(key, faster, 1).await), Some(25 * SECOND), "no token is given or lost");
+        let slower = Policy::token_bucket(3, seconds(100));
+        assert_eq!(retry_after(self.acquire(key, slower, 1).await), Some(100 * SECOND));
+        let smaller = Policy::token_bucket(1, seconds(100));
+        assert_eq!(retry_after(self.acquire(key, smaller, 1).await), Some(100 * SECOND));
+        self.clock.step_back(seconds(3_600));
+        let wait = retry_after(self.acquire(key, smaller, 1).await).expect("a step back gives nothing");
+        assert!(wait <= 100 * SECOND, "nor locks out for longer than an empty bucket: {wait}");
+    }
+
+    async fn a_bucket_goes_by_the_time_of_the_event(&self) {
+        let (key, policy) = (fresh_key(), Policy::token_bucket(3, seconds(50)));
+        let at = |ago: u64| Charge {
+            at: Some(self.clock.now() - ago * SECOND),
+            ..Charge::new(key, policy, 1)
+        };
+        for ago in [3_000, 3_000, 3_000] {
+            hit(self.acquire_all(&[at(ago)]).await);
+        }
+        let refused = self.acquire_all(&[at(3_000)]).await;
+        assert_eq!(retry_after(refused), Some(50 * SECOND), "a backlog is limited as it would have been in time");
+        hit(self.acquire_all(&[at(2_950)]).await);
+        let future = Charge {
+            at: Some(self.clock.now() + 3_600 * SECOND),
+            ..Charge::new(key, policy, 1)
+        };
+        for left in [2, 1, 0] {
+            assert_eq!(remaining(self.acquire_all(&[future]).await), Some(left));
+        }
+        assert_eq!(
+            retry_after(self.acquire_all(&[future]).await),
+            Some(50 * SECOND),
+            "an event from the future holds nobody up for longer than one of now"
+        );
+    }
+
+    async fn a_fixed_window_ends_at_its_multiple(&self) {
+        let window = 10 * SECOND;
+        // To 9.9 s after a multiple.
+        self.clock.advance(Duration::from_micros(window - self.clock.now() % window + window - 100_000));
+        let (key, policy) = (fresh_key(), Policy::fixed_window(5, Duration::from_micros(window)));
+        for left in (0..5).rev() {
+            assert_eq!(remaining(self.acquire(key, policy, 1).await), Some(left));
+        }
+        assert_eq!(retry_after(self.acquire(key, policy, 1).await), Some(100_000), "until the multiple");
+        self.clock.advance(Duration::from_micros(99_999));
+        assert_eq!(retry_after(self.acquire(key, policy, 1).await), Some(1));
+        self.clock.advance(Duration::from_micros(1));
+        for left in (0..5).rev() {
+            assert_eq!(remaining(self.acquire(key, policy, 1).await), Some(left), "twice the count around it, as documented");
+        }
+        assert_eq!(retry_after(self.acquire(key, policy, 1).await), Some(window));
+        self.clock.step_back(seconds(3_600));
+        let wait = retry_after(self.acquire(key, policy, 1).await).expect("a step back forgives nothing");
+        assert!(wait <= window, "nor locks out for longer than a window: {wait}");
+    }
+
+    async fn a_fixed_window_settles_within_itself(&self) {
+        let policy = Policy::fixed_window(5, seconds(10_000));
+        let key = fresh_key();
+        let ids = self.hit_each_second(key, policy, 4).await;
+        self.reset(key, policy, ids[1]).await;
+        assert_eq!(remaining(self.peek(key, policy).await), Some(3));
+        self.refund(key, policy, ids[3], 1).await;
+        assert_eq!(remaining(self.peek(key, policy).await), Some(4));
+        self.clock.advance(seconds(10_000));
+        hit(self.acquire(key, policy, 1).await);
+        self.refund(key, policy, ids[2], 1).await;
+        self.reset(key, policy, ids[2]).await;
+        assert_eq!(remaining(self.peek(key, policy).await), Some(4), "what is late does not land in the next window");
+    }
+
+    async fn several_charges_are_all_or_none(&self) {
+        let (user, all) = (Policy::sliding_window(1, seconds(10)), Policy::token_bucket(10, seconds(60)));
+        let (user_key, all_key) = (fresh_key(), fresh_key());
+        let fixed = (fresh_key(), Policy::fixed_window(20, seconds(1_000)));
+        let orders = [[0, 1, 2], [2, 1, 0], [1, 0, 2]];
+        let charges = |order: [usize; 3]| {
+            order.map(|n| [Charge::new(user_key, user, 1), Charge::new(all_key, all, 1), Charge::new(fixed.0, fixed.1, 2)][n])
+        };
+        let Verdict::Allowed { tightest, hits, .. } = self.acquire_all(&charges(orders[0])).await else {
+            panic!("all have room");
+        };
+        assert_eq!((tightest, hits.len()), (0, 3), "the tightest rule tells what remains");
+        for n in 0..20 {
+            self.clock.advance(Duration::from_millis(100));
+            let verdict = self.acquire_all(&charges(orders[n % 3])).await;
+            let Verdict::Denied { longest, retry_after, .. } = verdict else {
+                panic!("one rule refuses, so the call is refused: {verdict:?}");
+            };
+            assert_eq!(orders[n % 3][longest], 0);
+            assert_eq!(retry_after, 10 * SECOND - (n as u64 + 1) * 100_000);
+        }
+        assert_eq!(remaining(self.peek(all_key, all).await), Some(9), "a refused call charges no rule");
+        assert_eq!(remaining(self.peek(fixed.0, fixed.1).await), Some(18));
+        let above = [Charge::new(fresh_key(), all, 1), Charge::new(all_key, all, 11)];
+        assert_eq!(self.acquire_all(&above).await, Verdict::Impossible { which: 1 });
+        // Two refuse: the longest wait is told.
+        let slow = (fresh_key(), Policy::sliding_window(1, seconds(500)));
+        hit(self.acquire(slow.0, slow.1, 1).await);
+        let both = [Charge::new(user_key, user, 1), Charge::new(slow.0, slow.1, 1)];
+        let Verdict::Denied { longest, retry_after, .. } = self.acquire_all(&both).await else {
+            panic!("both refuse");
+        };
+        assert_eq!((longest, retry_after), (1, 500 * SECOND));
+    }
+
+    async fn an_observing_charge_never_refuses(&self) {
+        let (key, policy) = (fresh_key(), Policy::sliding_window(1, seconds(10)));
+        let other = (fresh_key(), Policy::sliding_window(5, seconds(10)));
+        let charges = [
+            Charge {
+                observe: true,
+                ..Charge::new(key, policy, 1)
+            },
+            Charge::new(other.0, other.1, 1),
+        ];
+        for n in 0..3 {
+            let Verdict::Allowed { hits, .. } = self.acquire_all(&charges).await else {
+                panic!("a rule that observes refuses nobody");
+            };
+            assert_eq!(hits[0] == Hit::NONE, n > 0, "but tells which calls it would have refused");
+            assert!(hits[1] > Hit::NONE);
+        }
+        assert_eq!(remaining(self.peek(other.0, other.1).await), Some(2));
     }
 }

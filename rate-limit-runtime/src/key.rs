@@ -8,6 +8,7 @@ use once_cell::sync::OnceCell;
 use siphasher::sip128::{Hasher128 as _, SipHasher24};
 
 use crate::method::Method;
+use crate::policy::Algorithm;
 use crate::to_key::ToKey;
 
 /// The environment variable with the deployment's secret, at least [`MIN_SECRET`] bytes.
@@ -83,6 +84,13 @@ impl Key {
         Self { method, client }
     }
 
+    pub(crate) const fn counted_by(self, algorithm: Algorithm, place: u8) -> Self {
+        Self {
+            method: self.method.counted_by(algorithm, place),
+            ..self
+        }
+    }
+
     /// The method.
     #[must_use]
     pub const fn method(&self) -> Method {
@@ -109,6 +117,8 @@ pub enum KeyError {
     /// A part of the key is empty or blank. One shared counter for all such calls would let one caller lock
     /// out the rest, and none at all would be a way round the limit, so the call is turned away.
     Missing,
+    /// No client is set for this part of the program: see [`client::scope`](crate::client::scope).
+    Nobody,
     /// The environment variable `RATE_LIMIT_SECRET` is shorter than 16 bytes.
     Secret,
 }
@@ -119,6 +129,9 @@ impl fmt::Display for KeyError {
             Self::Missing => {
                 f.write_str("a part of the key is empty or blank: check the id before the call is limited")
             }
+            Self::Nobody => f.write_str(
+                "no client is set: name one by `key = ..`, or set it around the call by `rate_limit::client::scope(id, ..)`",
+            ),
             Self::Secret => write!(
                 f,
                 "`{SECRET}` is shorter than {MIN_SECRET} bytes: set it to random ones, as `openssl rand -hex 16` prints, or unset it"

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod algorithm;
+pub mod client;
 mod clock;
 #[cfg(feature = "test-util")]
 pub mod contract;
@@ -37,11 +38,11 @@ pub use self::key::{Client, Key, KeyError, KeyHasher};
 pub use self::limiter::{Limiter, LimiterBuilder};
 pub use self::method::Method;
 pub use self::permit::Permit;
-pub use self::policy::{Policy, PolicyError};
+pub use self::policy::{Algorithm, Policy, PolicyError};
 pub use self::rejection::{FromRejection, Rejection, RejectionKind};
 pub use self::rule::Rule;
-pub use self::store::{Charge, MemoryStore, MemoryStoreBuilder, Reply, Store};
+pub use self::store::{Change, Charge, MemoryStore, MemoryStoreBuilder, Reply, Settlement, Store};
 #[cfg(feature = "redis")]
 pub use self::store::{RedisStore, RedisStoreBuilder};
 pub use self::to_key::ToKey;
-pub use self::verdict::{Hit, Verdict};
+pub use self::verdict::{Hit, Hits, Verdict};

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use smallvec::{SmallVec, smallvec};
+
 use crate::decision::Decision;
 use crate::error::{BuildError, StoreError, StoreErrorKind};
 use crate::failure::OnStoreError;
@@ -14,7 +16,7 @@ use crate::permit::{Admitted, DecidedBy, Permit};
 use crate::policy::Policy;
 use crate::rejection::{Rejection, RejectionKind};
 use crate::rule::Rule;
-use crate::store::{Charge, MemoryStore, Reply, Store};
+use crate::store::{Change, Charge, MemoryStore, Reply, Settlement, Store};
 use crate::verdict::{Hit, Verdict};
 
 /// Decides calls, by a store. Clones are one limiter.
@@ -37,7 +39,7 @@ use crate::verdict::{Hit, Verdict};
 ///
 /// let refused = limiter.check(Rule::new(twice_an_hour, key)).await.unwrap_err();
 /// assert!(refused.is_limited());
-/// assert!(!limiter.peek(twice_an_hour, key).await?.allowed);
+/// assert!(!limiter.peek(Rule::new(twice_an_hour, key)).await?.allowed);
 ///
 /// limiter.reset(key).await?;
 /// assert!(limiter.check(Rule::new(twice_an_hour, key)).await.is_ok());
@@ -104,79 +106,124 @@ impl Limiter {
     ///
     /// [`Rejection`] if the call is not to be made.
     pub async fn check(&self, rule: Rule) -> Result<Permit, Rejection> {
-        self.clone().admit(rule).await
+        self.clone().admit(smallvec![rule]).await
     }
 
-    /// What [`check`](Self::check) would decide for a call that weighs 1, charging nothing.
+    /// Charges a call by several rules, all or none: if one refuses, no other is charged. Each rule needs a key, an
+    /// algorithm or a [place](Rule::place) of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejection`] of the rule that takes the longest to admit it. Rules that share a counter, and more than
+    /// [`Rule::MAX`], are [`RejectionKind::Misconfigured`].
+    pub async fn check_all(&self, rules: &[Rule]) -> Result<Permit, Rejection> {
+        self.clone().admit(SmallVec::from_slice(rules)).await
+    }
+
+    /// What [`check`](Self::check) would decide for this rule, charging nothing.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if the store does not answer.
-    pub async fn peek(&self, policy: Policy, key: Key) -> Result<Decision, StoreError> {
-        let verdict = self.0.store.peek(key, policy).await?;
-        Ok(decision(policy, verdict))
+    pub async fn peek(&self, rule: Rule) -> Result<Decision, StoreError> {
+        let verdict = self.0.store.peek(rule.charge()).await?;
+        Ok(decision(rule.policy, &verdict))
     }
 
-    /// Forgets all hits of a key: lets one client go.
+    /// Forgets all that was counted by this key, whatever the rule: lets one client go at one function.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if the store does not answer.
     pub async fn reset(&self, key: Key) -> Result<(), StoreError> {
-        let _ = self.0.fallback.reset(key, Hit::LATEST).await;
-        self.0.store.reset(key, Hit::LATEST).await
+        // The policy does not matter for what is forgotten whole.
+        let policy = Policy::sliding_window(1, Policy::MIN_WINDOW);
+        let clear = |key| Settlement::new(key, policy, Change::Clear);
+        let settlements: Vec<_> = Rule::all_counters(key).map(clear).collect();
+        let _ = self.0.fallback.settle(&settlements).await;
+        self.0.store.settle(&settlements).await
     }
 
-    /// How many calls that succeeded could not clear their record, because the store did not answer.
+    /// How many calls that were to be settled could not be, because the store did not answer.
     #[must_use]
     pub fn unsettled(&self) -> u64 {
         self.0.unsettled.load(Ordering::Relaxed)
     }
 
     /// Charges at once, where the store need not wait; nothing is then allocated.
-    pub(crate) fn admit(self, rule: Rule) -> Reply<Result<Permit, Rejection>> {
-        let answer = self.0.store.acquire(Charge::new(rule.key, rule.policy, rule.cost));
-        answer.map(move |answer| self.conclude(rule, answer))
+    pub(crate) fn admit(self, rules: Rules) -> Reply<Result<Permit, Rejection>> {
+        let charges: SmallVec<[Charge; 2]> = rules.iter().map(Rule::charge).collect();
+        if charges.is_empty() {
+            return Reply::ready(Ok(Permit::unseen(self)));
+        }
+        if let Some(shared) = first_shared(&charges) {
+            tracing::error!(method = shared.key.method().name(), "two rules of a call share a counter, or there are too many");
+            return Reply::ready(Err(reject(RejectionKind::Misconfigured, &rules[0])));
+        }
+        let answer = self.0.store.acquire(&charges);
+        answer.map(move |answer| self.conclude(rules, answer))
     }
 
-    fn conclude(self, rule: Rule, answer: Result<Verdict, StoreError>) -> Result<Permit, Rejection> {
+    fn conclude(self, rules: Rules, answer: Result<Verdict, StoreError>) -> Result<Permit, Rejection> {
         match answer {
             Ok(verdict) => {
                 self.note_answer();
-                self.judge(rule, rule.policy, verdict, DecidedBy::Store)
+                self.judge(&rules, verdict, DecidedBy::Store)
             }
             Err(error) => {
                 self.note_error(&error);
-                self.without_store(rule, &error)
+                self.without_store(rules, &error)
             }
         }
     }
 
-    fn without_store(self, rule: Rule, error: &StoreError) -> Result<Permit, Rejection> {
-        match rule.on_store_error.unwrap_or(self.0.on_store_error) {
-            OnStoreError::Open => Ok(Permit::unseen(self)),
-            OnStoreError::Closed => {
-                let kind = match error.kind() {
-                    StoreErrorKind::Misconfigured => RejectionKind::Misconfigured,
-                    _ => RejectionKind::StoreUnavailable,
-                };
-                Err(Rejection::new(kind, rule.key.method().label(), rule.policy))
-            }
-            OnStoreError::Local => {
-                let policy = rule.policy.divided(self.0.instances.get());
-                let verdict = self.0.fallback.charge(Charge::new(rule.key, policy, rule.cost));
-                self.judge(rule, policy, verdict, DecidedBy::Fallback)
-            }
+    /// The rules decide each for itself: one that is closed refuses, those that are local are enforced together, those
+    /// that are open ask for nothing.
+    fn without_store(self, mut rules: Rules, error: &StoreError) -> Result<Permit, Rejection> {
+        let mode = |rule: &Rule| rule.on_store_error.unwrap_or(self.0.on_store_error);
+        if let Some(closed) = rules.iter().find(|rule| mode(rule) == OnStoreError::Closed && !rule.observe) {
+            let kind = match error.kind() {
+                StoreErrorKind::Misconfigured => RejectionKind::Misconfigured,
+                _ => RejectionKind::StoreUnavailable,
+            };
+            return Err(reject(kind, closed));
         }
+        if !rules.iter().any(|rule| mode(rule) == OnStoreError::Local) {
+            return Ok(Permit::unseen(self));
+        }
+        for rule in &mut rules {
+            rule.policy = rule.policy.divided(self.0.instances.get());
+            // It stays in its place, so that each rule is settled as its own.
+            rule.cost = if mode(rule) == OnStoreError::Local { rule.cost } else { 0 };
+        }
+        let charges: SmallVec<[Charge; 2]> = rules.iter().map(Rule::charge).collect();
+        let verdict = self.0.fallback.charge(&charges);
+        self.judge(&rules, verdict, DecidedBy::Fallback)
     }
 
-    fn judge(self, rule: Rule, policy: Policy, verdict: Verdict, by: DecidedBy) -> Result<Permit, Rejection> {
-        let decision = decision(policy, verdict);
-        let reject = |kind| Err(Rejection::new(kind, rule.key.method().label(), policy).with_decision(decision));
-        match verdict {
-            Verdict::Allowed { hit, .. } => Ok(Permit::new(self, decision, Admitted { key: rule.key, hit, by })),
-            Verdict::Denied { .. } => reject(RejectionKind::Limited),
-            Verdict::Impossible => reject(RejectionKind::Impossible),
+    fn judge(self, rules: &[Rule], verdict: Verdict, by: DecidedBy) -> Result<Permit, Rejection> {
+        let refuse = |kind, place: usize| {
+            let rule = &rules[place.min(rules.len() - 1)];
+            Err(reject(kind, rule).with_decision(decision(rule.policy, &verdict)))
+        };
+        match &verdict {
+            Verdict::Allowed { tightest, hits, .. } => {
+                let policy = rules[*tightest.min(&(rules.len() - 1))].policy;
+                for (rule, hit) in rules.iter().zip(hits) {
+                    if rule.observe && *hit == Hit::NONE && rule.cost > 0 {
+                        let method = rule.charge().key.method();
+                        tracing::info!(method = method.name(), policy = %rule.policy, "a rule that observes would have refused a call");
+                    }
+                }
+                let admitted = rules.iter().zip(hits).map(|(rule, hit)| Admitted {
+                    charge: rule.charge(),
+                    hit: *hit,
+                });
+                let admitted: SmallVec<[Admitted; 2]> = admitted.collect();
+                Ok(Permit::new(self, decision(policy, &verdict), admitted, by))
+            }
+            Verdict::Denied { longest, .. } => refuse(RejectionKind::Limited, *longest),
+            Verdict::Impossible { which } => refuse(RejectionKind::Impossible, *which),
         }
     }
 
@@ -221,7 +268,21 @@ impl fmt::Debug for Limiter {
     }
 }
 
-fn decision(policy: Policy, verdict: Verdict) -> Decision {
+/// The rules of one call.
+pub(crate) type Rules = SmallVec<[Rule; 2]>;
+
+/// A charge whose counter another one has, or the first too many.
+fn first_shared(charges: &[Charge]) -> Option<&Charge> {
+    let shared = |(place, charge): (usize, &Charge)| charges[..place].iter().any(|before| before.key == charge.key);
+    let place = (0..charges.len()).find(|place| shared((*place, &charges[*place])));
+    charges.get(place.unwrap_or(Rule::MAX))
+}
+
+fn reject(kind: RejectionKind, rule: &Rule) -> Rejection {
+    Rejection::new(kind, rule.charge().key.method().label(), rule.policy)
+}
+
+fn decision(policy: Policy, verdict: &Verdict) -> Decision {
     let decision = Decision {
         allowed: false,
         policy,
@@ -229,7 +290,7 @@ fn decision(policy: Policy, verdict: Verdict) -> Decision {
         retry_after: None,
         reset_after: Duration::ZERO,
     };
-    match verdict {
+    match *verdict {
         Verdict::Allowed {
             remaining, reset_after, ..
         } => Decision {
@@ -241,12 +302,13 @@ fn decision(policy: Policy, verdict: Verdict) -> Decision {
         Verdict::Denied {
             retry_after,
             reset_after,
+            ..
         } => Decision {
             retry_after: Some(Duration::from_micros(retry_after)),
             reset_after: Duration::from_micros(reset_after),
             ..decision
         },
-        Verdict::Impossible => decision,
+        Verdict::Impossible { .. } => decision,
     }
 }
 

@@ -7,6 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 
 use crate::key::hash_method;
+use crate::policy::Algorithm;
 
 /// The identity of a limited function: its full path, or a name given to it.
 ///
@@ -37,6 +38,22 @@ impl Method {
     #[must_use]
     pub fn label(&self) -> &'static str {
         self.name.rsplit("::").next().unwrap_or(self.name)
+    }
+
+    /// The method as the counters of one rule know it: by the algorithm too, and by the place of the rule among those of a
+    /// call, the first being 0, so that two rules never share a counter.
+    #[must_use]
+    pub(crate) const fn counted_by(self, algorithm: Algorithm, place: u8) -> Self {
+        let algorithm = match algorithm {
+            Algorithm::SlidingWindow => 0,
+            Algorithm::TokenBucket => 1,
+            Algorithm::FixedWindow => 2,
+        };
+        let variant = (place as u64) << 8 | algorithm;
+        Self {
+            hash: self.hash.wrapping_add(variant.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+            ..self
+        }
     }
 
     /// The hash of the name, as it stands in store keys. It is the same on every machine, compiler and release.

@@ -80,11 +80,17 @@ impl<T, E> Kept<Result<T, E>> for OkValue<T> {
 
 /// A `Result` whose `Ok` carries a status.
 pub trait ResultWithStatus<T, E> {
+    /// Whether it is a success.
+    fn is_success(&self, value: &Result<T, E>) -> bool;
     /// Goes on with a success, breaks off with all else.
     fn split(&self, value: Result<T, E>) -> ControlFlow<Result<T, E>, OkValue<T>>;
 }
 
 impl<T: HasStatus, E> ResultWithStatus<T, E> for &&Outcome<Result<T, E>> {
+    fn is_success(&self, value: &Result<T, E>) -> bool {
+        value.as_ref().is_ok_and(|value| is_success(value.status()))
+    }
+
     fn split(&self, value: Result<T, E>) -> ControlFlow<Result<T, E>, OkValue<T>> {
         match value {
             Ok(value) if is_success(value.status()) => ControlFlow::Continue(OkValue(value)),
@@ -95,11 +101,17 @@ impl<T: HasStatus, E> ResultWithStatus<T, E> for &&Outcome<Result<T, E>> {
 
 /// A value that carries a status.
 pub trait WithStatus<R> {
+    /// Whether it is a success.
+    fn is_success(&self, value: &R) -> bool;
     /// Goes on with a success, breaks off with all else.
     fn split(&self, value: R) -> ControlFlow<R, Whole<R>>;
 }
 
 impl<R: HasStatus> WithStatus<R> for &Outcome<R> {
+    fn is_success(&self, value: &R) -> bool {
+        is_success(value.status())
+    }
+
     fn split(&self, value: R) -> ControlFlow<R, Whole<R>> {
         if is_success(value.status()) {
             ControlFlow::Continue(Whole(value))
@@ -111,11 +123,17 @@ impl<R: HasStatus> WithStatus<R> for &Outcome<R> {
 
 /// A `Result`.
 pub trait AnyResult<T, E> {
+    /// Whether it is a success.
+    fn is_success(&self, value: &Result<T, E>) -> bool;
     /// Goes on with a success, breaks off with all else.
     fn split(&self, value: Result<T, E>) -> ControlFlow<Result<T, E>, OkValue<T>>;
 }
 
 impl<T, E> AnyResult<T, E> for &Outcome<Result<T, E>> {
+    fn is_success(&self, value: &Result<T, E>) -> bool {
+        value.is_ok()
+    }
+
     fn split(&self, value: Result<T, E>) -> ControlFlow<Result<T, E>, OkValue<T>> {
         match value {
             Ok(value) => ControlFlow::Continue(OkValue(value)),
@@ -126,14 +144,25 @@ impl<T, E> AnyResult<T, E> for &Outcome<Result<T, E>> {
 
 /// Any other value: always a success.
 pub trait AnyValue<R> {
+    /// Whether it is a success.
+    fn is_success(&self, value: &R) -> bool;
     /// Goes on with the value.
     fn split(&self, value: R) -> ControlFlow<R, Whole<R>>;
 }
 
 impl<R> AnyValue<R> for Outcome<R> {
+    fn is_success(&self, _: &R) -> bool {
+        true
+    }
+
     fn split(&self, value: R) -> ControlFlow<R, Whole<R>> {
         ControlFlow::Continue(Whole(value))
     }
+}
+
+/// Whether a value is a success by the function's own `success = |out| ..`.
+pub fn is_success_by<R>(value: &R, success: impl FnOnce(&R) -> bool) -> bool {
+    success(value)
 }
 
 /// By the function's own `success = |out| ..`. The value is kept whole: an `Err` may be a success here.

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
+use smallvec::SmallVec;
+
 use crate::decision::Decision;
 use crate::error::StoreError;
-use crate::key::Key;
 use crate::limiter::Limiter;
-use crate::store::Store;
+use crate::store::{Change, Charge, Settlement, Store};
 use crate::verdict::Hit;
 
 /// A call that was admitted, and may be settled once its result is known.
@@ -14,16 +15,16 @@ use crate::verdict::Hit;
 /// Dropping it settles nothing: the call stays charged.
 pub struct Permit {
     decision: Option<Decision>,
-    admitted: Option<Admitted>,
+    admitted: SmallVec<[Admitted; 2]>,
+    by: DecidedBy,
     limiter: Limiter,
 }
 
-/// Where the hit was recorded.
+/// A charge of the call, and the hit that was recorded for it.
 #[derive(Clone, Copy)]
 pub(crate) struct Admitted {
-    pub(crate) key: Key,
+    pub(crate) charge: Charge,
     pub(crate) hit: Hit,
-    pub(crate) by: DecidedBy,
 }
 
 #[derive(Clone, Copy)]
@@ -32,25 +33,40 @@ pub(crate) enum DecidedBy {
     Fallback,
 }
 
+/// How a rule settles a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Settle {
+    Reset,
+    Refund,
+}
+
 impl Permit {
-    pub(crate) const fn new(limiter: Limiter, decision: Decision, admitted: Admitted) -> Self {
+    pub(crate) fn new(
+        limiter: Limiter,
+        decision: Decision,
+        admitted: impl IntoIterator<Item = Admitted>,
+        by: DecidedBy,
+    ) -> Self {
         Self {
             decision: Some(decision),
-            admitted: Some(admitted),
+            admitted: admitted.into_iter().collect(),
+            by,
             limiter,
         }
     }
 
-    /// Admitted unseen, because the store did not decide.
-    pub(crate) const fn unseen(limiter: Limiter) -> Self {
+    /// Admitted unseen: there was no rule to ask, or the store did not decide.
+    pub(crate) fn unseen(limiter: Limiter) -> Self {
         Self {
             decision: None,
-            admitted: None,
+            admitted: SmallVec::new(),
+            by: DecidedBy::Store,
             limiter,
         }
     }
 
-    /// What the store decided. `None` if it did not, and the rule admits calls then.
+    /// What was decided, by the rule that leaves the least. `None` if there was no rule to ask, or the store did not decide
+    /// and the rule admits calls then.
     #[must_use]
     pub const fn decision(&self) -> Option<&Decision> {
         self.decision.as_ref()
@@ -64,13 +80,45 @@ impl Permit {
     /// [`StoreError`] if the store could not be told. It is not told again: that the record was not cleared is
     /// on the safe side.
     pub async fn reset(self) -> Result<(), StoreError> {
-        let Some(Admitted { key, hit, by }) = self.admitted else {
+        self.settle(|_| Some(Settle::Reset)).await
+    }
+
+    /// Takes back this call's own charge, and leaves those before and after it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`reset`](Self::reset).
+    pub async fn refund(self) -> Result<(), StoreError> {
+        self.settle(|_| Some(Settle::Refund)).await
+    }
+
+    /// Settles each rule by its place among those that were asked.
+    pub(crate) async fn settle(&self, how: impl Fn(usize) -> Option<Settle>) -> Result<(), StoreError> {
+        let settlements: SmallVec<[Settlement; 2]> = self
+            .admitted
+            .iter()
+            .enumerate()
+            .filter(|(_, admitted)| admitted.hit != Hit::NONE)
+            .filter_map(|(place, Admitted { charge, hit })| {
+                let change = match how(place)? {
+                    Settle::Reset => Change::Reset { upto: *hit },
+                    Settle::Refund => Change::Refund {
+                        hit: *hit,
+                        cost: charge.cost,
+                    },
+                };
+                Some(Settlement::new(charge.key, charge.policy, change))
+            })
+            .collect();
+        if settlements.is_empty() {
             return Ok(());
+        }
+        let reply = match self.by {
+            DecidedBy::Store => self.limiter.store().settle(&settlements),
+            DecidedBy::Fallback => self.limiter.fallback().settle(&settlements),
         };
-        let reply = match by {
-            DecidedBy::Store => self.limiter.store().reset(key, hit),
-            DecidedBy::Fallback => self.limiter.fallback().reset(key, hit),
-        };
+        // Not held while waiting.
+        drop(settlements);
         reply.await
     }
 

@@ -7,52 +7,62 @@ use crate::span::Span;
 
 /// How many calls a client may make, and over what time.
 ///
-/// One algorithm serves today: the *sliding window log*. It keeps the time of every admitted call and admits
-/// another when fewer than `count` of them are younger than `window`. It is exact: never more than `count`
-/// are admitted in any stretch of time as long as `window`, wherever that stretch begins.
-///
 /// ```
 /// use std::time::Duration;
 /// use rate_limit_runtime::Policy;
 ///
 /// // In a constant, a number out of range is a compile error.
-/// const LOGIN: Policy = Policy::sliding_window(5, Duration::from_secs(600));
-/// assert_eq!(LOGIN.to_string(), "5 in 10m");
+/// const LOGIN: Policy = Policy::sliding_window(5, Duration::from_secs(600)).block(Duration::from_secs(1800));
+/// assert_eq!(LOGIN.to_string(), "5 in 10m, then blocked for 30m");
 ///
 /// // A number from configuration is checked where it is read.
 /// assert!(Policy::try_sliding_window(5, Duration::ZERO).is_err());
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Policy {
+    algorithm: Algorithm,
+    /// A count, or the capacity of a bucket.
     count: u32,
-    window: Span,
+    /// A window, or the time in which a bucket gains a token.
+    span: Span,
+    /// Zero for none.
+    block: Span,
+}
+
+/// How calls are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Algorithm {
+    /// The time of every admitted call is kept: never more than the count in any stretch of time as long as the window.
+    SlidingWindow,
+    /// Calls are counted from one multiple of the window since 1970 to the next: up to twice the count in a stretch as
+    /// long as the window, around such a boundary.
+    FixedWindow,
+    /// A bucket starts full and gains a token each refill: up to the capacity, and one more for each refill, in any
+    /// stretch of time.
+    TokenBucket,
 }
 
 impl Policy {
-    /// The largest `count`: ten million. A log this long takes 70 MB a client in Redis; beyond it a token
-    /// bucket is the right tool.
+    /// The largest count or capacity: ten million. A sliding log this long takes 70 MB a client in Redis.
     pub const MAX_COUNT: u32 = 10_000_000;
-    /// The shortest `window`: one millisecond, the finest expiry that Redis keeps.
+    /// The shortest window: one millisecond, the finest expiry that Redis keeps.
     pub const MIN_WINDOW: Duration = Duration::from_millis(1);
-    /// The longest `window`: 36,500 days. Sums of two windows and a date then stay exact in a Lua number.
+    /// The longest window, refilling of a whole bucket and block: 36,500 days. Sums of two and a date then stay exact
+    /// in a Lua number.
     pub const MAX_WINDOW: Duration = Duration::from_secs(36_500 * 86_400);
 
-    /// At most `count` admitted calls in any stretch of time as long as `window`.
+    /// At most `count` admitted calls in any stretch of time as long as `window`: a sliding window log.
     ///
     /// The window is kept in whole microseconds, rounded up. A `count` of 0 admits nothing, for good.
     ///
     /// # Panics
     ///
-    /// If `count` or `window` is out of range; in a constant that is a compile error. Use
+    /// If a number is out of range; in a constant that is a compile error. Use
     /// [`try_sliding_window`](Self::try_sliding_window) for numbers known only at run time.
     #[must_use]
     pub const fn sliding_window(count: u32, window: Duration) -> Self {
-        match Self::try_sliding_window(count, window) {
-            Ok(policy) => policy,
-            Err(PolicyError::Count) => panic!("`count` is above 10,000,000: use a smaller one"),
-            Err(PolicyError::WindowTooShort) => panic!("`window` is below 1 ms: use a longer one"),
-            Err(PolicyError::WindowTooLong) => panic!("`window` is above 36,500 days: use a shorter one"),
-        }
+        Self::or_panic(Self::try_sliding_window(count, window))
     }
 
     /// As [`sliding_window`](Self::sliding_window), for numbers known only at run time.
@@ -61,6 +71,91 @@ impl Policy {
     ///
     /// [`PolicyError`] tells which number is out of range.
     pub const fn try_sliding_window(count: u32, window: Duration) -> Result<Self, PolicyError> {
+        Self::window_of(Algorithm::SlidingWindow, count, window)
+    }
+
+    /// At most `count` admitted calls from one multiple of `window` since 1970 to the next: the least memory, and up to
+    /// twice the count around a boundary.
+    ///
+    /// # Panics
+    ///
+    /// If a number is out of range; in a constant that is a compile error. Use
+    /// [`try_fixed_window`](Self::try_fixed_window) for numbers known only at run time.
+    #[must_use]
+    pub const fn fixed_window(count: u32, window: Duration) -> Self {
+        Self::or_panic(Self::try_fixed_window(count, window))
+    }
+
+    /// As [`fixed_window`](Self::fixed_window), for numbers known only at run time.
+    ///
+    /// # Errors
+    ///
+    /// [`PolicyError`] tells which number is out of range.
+    pub const fn try_fixed_window(count: u32, window: Duration) -> Result<Self, PolicyError> {
+        Self::window_of(Algorithm::FixedWindow, count, window)
+    }
+
+    /// Starts with `capacity` tokens and gains one each `refill`, up to `capacity`; a call takes one. Fractions of a token
+    /// are never lost. In any time `t` it admits up to `capacity` + `t` / `refill` calls: more than a window of that length
+    /// and count would.
+    ///
+    /// # Panics
+    ///
+    /// If a number is out of range; in a constant that is a compile error. Use
+    /// [`try_token_bucket`](Self::try_token_bucket) for numbers known only at run time.
+    #[must_use]
+    pub const fn token_bucket(capacity: u32, refill: Duration) -> Self {
+        Self::or_panic(Self::try_token_bucket(capacity, refill))
+    }
+
+    /// As [`token_bucket`](Self::token_bucket), for numbers known only at run time.
+    ///
+    /// # Errors
+    ///
+    /// [`PolicyError`] tells which number is out of range.
+    pub const fn try_token_bucket(capacity: u32, refill: Duration) -> Result<Self, PolicyError> {
+        if capacity > Self::MAX_COUNT {
+            return Err(PolicyError::Count);
+        }
+        if refill.is_zero() {
+            return Err(PolicyError::RefillTooShort);
+        }
+        let refill = Span::from_duration(refill);
+        match refill.0.checked_mul(capacity as u64) {
+            Some(whole) if whole <= MAX_SPAN.0 && refill.0 <= MAX_SPAN.0 => {
+                Ok(Self::new(Algorithm::TokenBucket, capacity, refill))
+            }
+            _ => Err(PolicyError::RefillTooLong),
+        }
+    }
+
+    /// Refuses every call for `time` once one was refused. Calls refused meanwhile do not extend it, and a reset ends it.
+    ///
+    /// # Panics
+    ///
+    /// If `time` is out of range; in a constant that is a compile error. Use [`try_block`](Self::try_block) for a time known
+    /// only at run time.
+    #[must_use]
+    pub const fn block(self, time: Duration) -> Self {
+        Self::or_panic(self.try_block(time))
+    }
+
+    /// As [`block`](Self::block), for a time known only at run time.
+    ///
+    /// # Errors
+    ///
+    /// [`PolicyError::Block`] if `time` is below 1 ms or above 36,500 days.
+    pub const fn try_block(self, time: Duration) -> Result<Self, PolicyError> {
+        if time.as_nanos() < Self::MIN_WINDOW.as_nanos() || time.as_nanos() > Self::MAX_WINDOW.as_nanos() {
+            return Err(PolicyError::Block);
+        }
+        Ok(Self {
+            block: Span::from_duration(time),
+            ..self
+        })
+    }
+
+    const fn window_of(algorithm: Algorithm, count: u32, window: Duration) -> Result<Self, PolicyError> {
         if count > Self::MAX_COUNT {
             return Err(PolicyError::Count);
         }
@@ -70,47 +165,92 @@ impl Policy {
         if window.as_nanos() > Self::MAX_WINDOW.as_nanos() {
             return Err(PolicyError::WindowTooLong);
         }
-        Ok(Self {
-            count,
-            window: Span::from_duration(window),
-        })
+        Ok(Self::new(algorithm, count, Span::from_duration(window)))
     }
 
-    /// How many calls a window admits.
+    const fn new(algorithm: Algorithm, count: u32, span: Span) -> Self {
+        Self {
+            algorithm,
+            count,
+            span,
+            block: Span(0),
+        }
+    }
+
+    const fn or_panic(policy: Result<Self, PolicyError>) -> Self {
+        match policy {
+            Ok(policy) => policy,
+            Err(error) => panic!("{}", error.message()),
+        }
+    }
+
+    /// How calls are counted.
+    #[must_use]
+    pub const fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
+    /// How many calls are admitted at once: the count of a window, the capacity of a bucket.
     #[must_use]
     pub const fn count(&self) -> u32 {
         self.count
     }
 
-    /// The length of the window.
+    /// The length of the window, or the time in which an empty bucket is full again.
     #[must_use]
     pub const fn window(&self) -> Duration {
-        self.window.to_duration()
+        match self.algorithm {
+            Algorithm::TokenBucket => Duration::from_micros(self.span.0 * self.count as u64),
+            Algorithm::SlidingWindow | Algorithm::FixedWindow => self.span.to_duration(),
+        }
     }
 
-    pub(crate) const fn window_span(&self) -> Span {
-        self.window
+    /// Microseconds of the window, or of one refill.
+    pub(crate) const fn span(&self) -> u64 {
+        self.span.0
     }
 
-    /// The share of one of `instances` processes that no longer see each other, rounded up.
+    /// Microseconds for which a refusal blocks, or 0.
+    pub(crate) const fn block_span(&self) -> u64 {
+        self.block.0
+    }
+
+    /// The share of one of `instances` processes that no longer see each other, rounded up. A bucket also refills at its
+    /// share of the rate.
     pub(crate) fn divided(self, instances: u32) -> Self {
+        let span = match self.algorithm {
+            Algorithm::TokenBucket => Span(self.span.0.saturating_mul(instances.into()).min(MAX_SPAN.0)),
+            Algorithm::SlidingWindow | Algorithm::FixedWindow => self.span,
+        };
         Self {
             count: self.count.div_ceil(instances),
+            span,
             ..self
         }
     }
 }
 
-/// `5 in 10m`.
+const MAX_SPAN: Span = Span::from_duration(Policy::MAX_WINDOW);
+
+/// `5 in 10m`, `5 in each 10m`, `3 and one more each 50s`.
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} in {}", self.count, self.window)
+        let (count, span) = (self.count, self.span);
+        match self.algorithm {
+            Algorithm::SlidingWindow => write!(f, "{count} in {span}"),
+            Algorithm::FixedWindow => write!(f, "{count} in each {span}"),
+            Algorithm::TokenBucket => write!(f, "{count} and one more each {span}"),
+        }?;
+        match self.block {
+            Span(0) => Ok(()),
+            block => write!(f, ", then blocked for {block}"),
+        }
     }
 }
 
 impl fmt::Debug for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Policy(sliding window, {self})")
+        write!(f, "Policy({:?}, {self})", self.algorithm)
     }
 }
 
@@ -118,21 +258,36 @@ impl fmt::Debug for Policy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PolicyError {
-    /// `count` is above [`Policy::MAX_COUNT`].
+    /// The count or capacity is above [`Policy::MAX_COUNT`].
     Count,
-    /// `window` is below [`Policy::MIN_WINDOW`].
+    /// The window is below [`Policy::MIN_WINDOW`].
     WindowTooShort,
-    /// `window` is above [`Policy::MAX_WINDOW`].
+    /// The window is above [`Policy::MAX_WINDOW`].
     WindowTooLong,
+    /// The refill is zero.
+    RefillTooShort,
+    /// The bucket takes longer than [`Policy::MAX_WINDOW`] to fill.
+    RefillTooLong,
+    /// The block is below [`Policy::MIN_WINDOW`] or above [`Policy::MAX_WINDOW`].
+    Block,
+}
+
+impl PolicyError {
+    const fn message(self) -> &'static str {
+        match self {
+            Self::Count => "a count or capacity is at most 10,000,000",
+            Self::WindowTooShort => "a window is at least 1 millisecond",
+            Self::WindowTooLong => "a window is at most 36,500 days",
+            Self::RefillTooShort => "a refill takes some time: write in which time the bucket gains one token",
+            Self::RefillTooLong => "a bucket fills within 36,500 days: use a smaller capacity or a shorter refill",
+            Self::Block => "a block is at least 1 millisecond and at most 36,500 days",
+        }
+    }
 }
 
 impl fmt::Display for PolicyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Count => "the count of a window is at most 10,000,000",
-            Self::WindowTooShort => "a window is at least 1 millisecond",
-            Self::WindowTooLong => "a window is at most 36,500 days",
-        })
+        f.write_str(self.message())
     }
 }
 

@@ -32,6 +32,8 @@ pub enum RejectionKind {
     StoreUnavailable,
     /// The key names nobody: a part of it is empty or blank.
     MissingClient,
+    /// The function's own `deny_if` turned it away.
+    Denied,
     /// The limiter cannot work as it is set up; the log says why.
     Misconfigured,
 }
@@ -110,6 +112,7 @@ impl fmt::Display for Rejection {
                 write!(f, "the limit of `{method}` cannot be checked now: try again")
             }
             (RejectionKind::MissingClient, _) => write!(f, "a call of `{method}` names nobody to count it for"),
+            (RejectionKind::Denied, _) => write!(f, "a call of `{method}` was turned away"),
             (RejectionKind::Misconfigured, _) => write!(f, "the limit of `{method}` is not set up: see the log"),
         }
     }

@@ -1,8 +1,11 @@
 //! One limit on one call.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use crate::failure::OnStoreError;
 use crate::key::Key;
 use crate::policy::Policy;
+use crate::store::Charge;
 
 /// A policy, the counter it holds for, and what the call weighs.
 ///
@@ -22,18 +25,27 @@ use crate::policy::Policy;
 #[must_use]
 pub struct Rule {
     pub(crate) policy: Policy,
-    pub(crate) key: Key,
+    key: Key,
+    place: u8,
     pub(crate) cost: u32,
+    pub(crate) observe: bool,
+    at: Option<u64>,
     pub(crate) on_store_error: Option<OnStoreError>,
 }
 
 impl Rule {
+    /// How many rules a call may have.
+    pub const MAX: usize = 8;
+
     /// A call that weighs 1.
     pub const fn new(policy: Policy, key: Key) -> Self {
         Self {
             policy,
             key,
+            place: 0,
             cost: 1,
+            observe: false,
+            at: None,
             on_store_error: None,
         }
     }
@@ -43,11 +55,49 @@ impl Rule {
         Self { cost: hits, ..self }
     }
 
+    /// Decides and reports, and never refuses: to see whom a limit would refuse before it does.
+    pub const fn observe(self) -> Self {
+        Self { observe: true, ..self }
+    }
+
+    /// When the event was that is counted now. Only a token bucket asks for it, and takes the earlier of it and the time of
+    /// the store.
+    pub fn at(self, time: SystemTime) -> Self {
+        let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self {
+            at: Some(u64::try_from(since.as_micros()).unwrap_or(u64::MAX)),
+            ..self
+        }
+    }
+
     /// What holds while the store does not decide, if not what the limiter says.
     pub const fn on_store_error(self, mode: OnStoreError) -> Self {
         Self {
             on_store_error: Some(mode),
             ..self
         }
+    }
+
+    /// Which of the rules of a call this is. The counters of a function's first rule are those of a function with one.
+    pub const fn place(self, place: u8) -> Self {
+        Self { place, ..self }
+    }
+
+    pub(crate) const fn charge(&self) -> Charge {
+        Charge {
+            key: self.key.counted_by(self.policy.algorithm(), self.place),
+            policy: self.policy,
+            cost: self.cost,
+            observe: self.observe,
+            at: self.at,
+        }
+    }
+
+    /// The keys of all counters that rules may have by this one: of each algorithm, at each place.
+    pub(crate) fn all_counters(key: Key) -> impl Iterator<Item = Key> {
+        use crate::policy::Algorithm::{FixedWindow, SlidingWindow, TokenBucket};
+        [SlidingWindow, TokenBucket, FixedWindow]
+            .into_iter()
+            .flat_map(move |algorithm| (0..Self::MAX as u8).map(move |place| key.counted_by(algorithm, place)))
     }
 }

@@ -1,15 +1,17 @@
 //! What a store answers.
 
+use smallvec::SmallVec;
+
 /// The id of an admitted hit: when it was admitted, on the store's clock. Later hits of a key have higher ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hit(u64);
 
 impl Hit {
-    /// Below each microsecond there is room for this many bits of order.
-    const ORDER_BITS: u32 = 14;
+    /// Below each microsecond there is room for this many bits of order. The others last until the year 2112.
+    const ORDER_BITS: u32 = 12;
 
-    /// Stands for the latest hit of a key, whichever that is: a reset up to it forgets them all.
-    pub const LATEST: Self = Self(u64::MAX);
+    /// Stands for no hit.
+    pub const NONE: Self = Self(0);
 
     /// The id of a store that gives out its own, higher for a later hit.
     #[must_use]
@@ -38,26 +40,36 @@ impl Hit {
     }
 }
 
-/// A store's answer to one charge. Times are in microseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The hits of one decision, in the order of its charges.
+pub type Hits = SmallVec<[Hit; 3]>;
+
+/// A store's answer to the charges of one call. Times are in microseconds.
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verdict {
-    /// The charge fits and was recorded.
+    /// All charges fit, but for those that only observe, and were recorded.
     Allowed {
-        /// The hit that was recorded.
-        hit: Hit,
-        /// How many more calls would be admitted now.
+        /// The place of the charge that leaves the least.
+        tightest: usize,
+        /// How many more calls it would admit now.
         remaining: u32,
-        /// Microseconds until the limit is whole again if nothing more is admitted.
+        /// Microseconds until its limit is whole again if nothing more is admitted.
         reset_after: u64,
+        /// The hit of each charge; [`Hit::NONE`] for one that only observes and did not fit.
+        hits: Hits,
     },
-    /// The charge does not fit now. Nothing was recorded.
+    /// A charge does not fit now. Nothing was recorded.
     Denied {
-        /// Microseconds until this same charge would be admitted.
+        /// The place of the charge that takes the longest to fit.
+        longest: usize,
+        /// Microseconds until it would fit.
         retry_after: u64,
-        /// Microseconds until the limit is whole again.
+        /// Microseconds until its limit is whole again.
         reset_after: u64,
     },
-    /// The charge is above the limit and will never fit. Nothing was recorded.
-    Impossible,
+    /// A charge is above its limit and will never fit. Nothing was recorded.
+    Impossible {
+        /// Its place.
+        which: usize,
+    },
 }

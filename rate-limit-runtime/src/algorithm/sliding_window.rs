@@ -6,7 +6,8 @@
 
 use std::collections::VecDeque;
 
-use crate::verdict::{Hit, Verdict};
+use super::Answer;
+use crate::verdict::Hit;
 
 /// Admission times of one key, oldest first.
 ///
@@ -20,63 +21,64 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Admits `cost` hits at `now` if fewer than `count` would count with them, or tells how long to wait.
-    ///
-    /// A refusal changes nothing, but for entries from the future, which a clock that stepped back leaves:
-    /// they are brought back to `now`, so that they hold nobody up for longer than one window.
-    pub(crate) fn acquire(&mut self, now: u64, count: u32, window: u64, cost: u32) -> Verdict {
-        self.heal(now);
+    /// Whether `cost` hits fit at `now`.
+    pub(crate) fn decide(&self, now: u64, count: u32, window: u64, cost: u32) -> Answer {
         if cost > count {
-            return Verdict::Impossible;
+            return Answer::Never;
         }
-        if let Some(wait) = self.wait(now, count, window, cost) {
-            return Verdict::Denied {
-                retry_after: wait,
+        if let Some(retry_after) = self.wait(now, count, window, cost) {
+            return Answer::Refused {
+                retry_after,
                 reset_after: self.reset_after(now, window),
             };
         }
+        let live = self.live(now, window).min(count as usize) as u32;
+        Answer::Fits {
+            remaining: count - live - cost.min(count - live),
+            reset_after: if cost > 0 { window } else { self.reset_after(now, window) },
+        }
+    }
+
+    /// Records `cost` hits of one id.
+    pub(crate) fn charge(&mut self, now: u64, window: u64, cost: u32) -> Hit {
         let expired = self.expired(now, window);
         self.entries.drain(..expired);
         if cost > 0 {
             self.last = Hit::at(now).max(self.last.next());
-            for _ in 0..cost {
-                self.entries.push_back(self.last);
-            }
+            self.entries.extend((0..cost).map(|_| self.last));
         }
-        Verdict::Allowed {
-            hit: self.last,
-            remaining: count - (self.entries.len() as u32).min(count),
-            reset_after: self.reset_after(now, window),
-        }
-    }
-
-    /// What [`acquire`](Self::acquire) would answer, without charging.
-    pub(crate) fn peek(&self, now: u64, count: u32, window: u64) -> Verdict {
-        if count == 0 {
-            return Verdict::Impossible;
-        }
-        match self.wait(now, count, window, 1) {
-            Some(wait) => Verdict::Denied {
-                retry_after: wait,
-                reset_after: self.reset_after(now, window),
-            },
-            None => Verdict::Allowed {
-                hit: self.last,
-                remaining: count - self.live(now, window).min(count as usize) as u32,
-                reset_after: self.reset_after(now, window),
-            },
-        }
+        self.last
     }
 
     /// Forgets the hits up to and including `hit`, and keeps later ones. A hit from the future was given out
     /// before the clock stepped back and names nothing any more.
     pub(crate) fn reset(&mut self, now: u64, hit: Hit) {
-        if hit == Hit::LATEST {
-            self.entries.clear();
-        } else if hit.time() <= now {
+        if hit.time() <= now {
             let settled = self.entries.partition_point(|entry| *entry <= hit);
             self.entries.drain(..settled);
         }
+    }
+
+    /// Takes back one hit, and keeps those before and after it.
+    pub(crate) fn refund(&mut self, now: u64, hit: Hit) {
+        if hit.time() <= now {
+            let from = self.entries.partition_point(|entry| *entry < hit);
+            let to = self.entries.partition_point(|entry| *entry <= hit);
+            self.entries.drain(from..to);
+        }
+    }
+
+    /// Brings entries from the future, which a clock that stepped back leaves, back to `now`, so that they hold nobody up
+    /// for longer than one window. They lose their ids.
+    pub(crate) fn heal(&mut self, now: u64) {
+        if self.last.time() <= now {
+            return;
+        }
+        let here = Hit::at(now);
+        for entry in self.entries.iter_mut().rev().take_while(|entry| entry.time() > now) {
+            *entry = here;
+        }
+        self.last = here;
     }
 
     /// How many entries count at `now`.
@@ -96,14 +98,12 @@ impl Log {
     /// The time until `cost` more fit, if they do not now: until the entry that is `count - cost + 1` from
     /// the end has left the window. An entry further from the end may still count when the limit was lowered.
     fn wait(&self, now: u64, count: u32, window: u64, cost: u32) -> Option<u64> {
-        let in_the_way = (count - cost.min(count)) as usize + 1;
+        let in_the_way = (count - cost) as usize + 1;
         if cost == 0 || self.entries.len() < in_the_way {
             return None;
         }
         let entry = self.entries[self.entries.len() - in_the_way];
-        (entry.time().min(now) + window)
-            .checked_sub(now)
-            .filter(|wait| *wait > 0)
+        (entry.time().min(now) + window).checked_sub(now).filter(|wait| *wait > 0)
     }
 
     /// The time until the newest entry has left the window, and the limit is whole again.
@@ -111,16 +111,5 @@ impl Log {
         self.entries
             .back()
             .map_or(0, |newest| (newest.time().min(now) + window).saturating_sub(now))
-    }
-
-    fn heal(&mut self, now: u64) {
-        if self.last.time() <= now {
-            return;
-        }
-        let here = Hit::at(now);
-        for entry in self.entries.iter_mut().rev().take_while(|entry| entry.time() > now) {
-            *entry = here;
-        }
-        self.last = here;
     }
 }

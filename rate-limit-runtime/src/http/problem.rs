@@ -13,12 +13,14 @@ use crate::span::Span;
 const QUOTA_EXCEEDED: &str = "https://iana.org/assignments/http-problem-types#quota-exceeded";
 
 impl Rejection {
-    /// 429 for a limit that is reached or can never admit the call, 503 while the store does not decide, 500 for
+    /// 429 for a limit that is reached or can never admit the call, 503 while the store does not decide, 403 for a
+    /// call that `deny_if` turned away, 500 for
     /// a call that names nobody and for a limiter that is not set up: those are faults of the service.
     #[must_use]
     pub const fn status(&self) -> StatusCode {
         match self.kind() {
             RejectionKind::Limited | RejectionKind::Impossible => StatusCode::TOO_MANY_REQUESTS,
+            RejectionKind::Denied => StatusCode::FORBIDDEN,
             RejectionKind::StoreUnavailable => StatusCode::SERVICE_UNAVAILABLE,
             RejectionKind::MissingClient | RejectionKind::Misconfigured => StatusCode::INTERNAL_SERVER_ERROR,
         }

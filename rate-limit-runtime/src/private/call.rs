@@ -1,13 +1,16 @@
 //! One call of an annotated function.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
+use smallvec::SmallVec;
+
+use crate::client;
 use crate::current::current;
 use crate::failure::OnStoreError;
 use crate::key::{Client, Key, KeyError};
-use crate::limiter::Limiter;
+use crate::limiter::{Limiter, Rules};
 use crate::method::Site;
-use crate::permit::Permit;
+use crate::permit::{Permit, Settle};
 use crate::policy::Policy;
 use crate::rejection::{Rejection, RejectionKind};
 use crate::rule::Rule;
@@ -17,29 +20,116 @@ use crate::store::Reply;
 #[derive(Debug)]
 pub struct Call {
     site: &'static Site,
-    policy: Policy,
-    client: Result<Client, KeyError>,
-    on_store_error: Option<OnStoreError>,
+    rules: SmallVec<[Asked; 2]>,
     limiter: Option<Limiter>,
 }
 
-impl Call {
-    /// A call of the function at `site`, by `client`.
+/// One rule of a call: of each attribute, unless it is skipped.
+#[derive(Debug)]
+pub struct Asked {
+    policy: Policy,
+    client: Result<Client, KeyError>,
+    place: u8,
+    cost: u32,
+    observe: bool,
+    at: Option<SystemTime>,
+    on_store_error: Option<OnStoreError>,
+    settle: Option<SettleOn>,
+}
+
+/// When a rule settles a call, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettleOn {
+    /// Forget the record up to this call, after a success.
+    ResetOnSuccess,
+    /// Take back the charge, after a success.
+    RefundOnSuccess,
+    /// Take back the charge, after anything else.
+    RefundOnError,
+}
+
+impl Asked {
+    /// The rule at `place`, for `client`.
     #[must_use]
-    pub const fn new(site: &'static Site, policy: Policy, client: Result<Client, KeyError>) -> Self {
+    pub const fn new(place: u8, policy: Policy, client: Result<Client, KeyError>) -> Self {
         Self {
-            site,
             policy,
             client,
+            place,
+            cost: 1,
+            observe: false,
+            at: None,
             on_store_error: None,
-            limiter: None,
+            settle: None,
         }
+    }
+
+    /// What `cost = ..` says.
+    #[must_use]
+    pub const fn cost(mut self, cost: u32) -> Self {
+        self.cost = cost;
+        self
+    }
+
+    /// What `observe` says.
+    #[must_use]
+    pub const fn observe(mut self) -> Self {
+        self.observe = true;
+        self
+    }
+
+    /// What `at = ..` says.
+    #[must_use]
+    pub const fn at(mut self, at: SystemTime) -> Self {
+        self.at = Some(at);
+        self
     }
 
     /// What `on_store_error = ..` says.
     #[must_use]
     pub const fn on_store_error(mut self, mode: OnStoreError) -> Self {
         self.on_store_error = Some(mode);
+        self
+    }
+
+    /// What `reset_on_success`, `refund_on_success` or `refund_on_error` says.
+    #[must_use]
+    pub const fn settle(mut self, settle: SettleOn) -> Self {
+        self.settle = Some(settle);
+        self
+    }
+
+    fn rule(&self, site: &'static Site, client: Client) -> Rule {
+        let rule = Rule::new(self.policy, Key::new(site.method(), client))
+            .place(self.place)
+            .cost(self.cost);
+        let rule = if self.observe { rule.observe() } else { rule };
+        let rule = match self.at {
+            Some(at) => rule.at(at),
+            None => rule,
+        };
+        match self.on_store_error {
+            Some(mode) => rule.on_store_error(mode),
+            None => rule,
+        }
+    }
+}
+
+impl Call {
+    /// A call of the function at `site`.
+    #[must_use]
+    pub const fn new(site: &'static Site) -> Self {
+        Self {
+            site,
+            rules: SmallVec::new_const(),
+            limiter: None,
+        }
+    }
+
+    /// One more rule, unless it is skipped.
+    #[must_use]
+    pub fn rule(mut self, rule: impl Into<Option<Asked>>) -> Self {
+        self.rules.extend(rule.into());
         self
     }
 
@@ -51,33 +141,75 @@ impl Call {
     }
 
     /// Decides the call: by the embedded store at once, without allocating.
-    pub fn admit(self) -> Reply<Result<Permit, Rejection>> {
-        let method = self.site.method();
-        match self.client {
-            Ok(client) => current(self.limiter).admit(Rule {
-                on_store_error: self.on_store_error,
-                ..Rule::new(self.policy, Key::new(method, client))
-            }),
-            Err(error) => {
-                tracing::error!(method = method.name(), %error, "a call was turned away");
-                let kind = match error {
-                    KeyError::Missing => RejectionKind::MissingClient,
-                    KeyError::Secret => RejectionKind::Misconfigured,
-                };
-                Reply::ready(Err(Rejection::new(kind, method.label(), self.policy)))
+    pub fn admit(self) -> Reply<Result<(), Rejection>> {
+        self.permit().map(|permit| permit.map(drop))
+    }
+
+    /// As [`admit`](Self::admit), for a body that looks at the permit.
+    pub fn permit(self) -> Reply<Result<Permit, Rejection>> {
+        let mut rules = Rules::new();
+        for asked in &self.rules {
+            match asked.client {
+                Ok(client) => rules.push(asked.rule(self.site, client)),
+                Err(error) => return Reply::ready(Err(self.nobody(asked, &error))),
             }
         }
+        current(self.limiter).admit(rules)
+    }
+
+    /// As [`admit`](Self::admit), for a call that is settled.
+    pub fn settled(self) -> Reply<Result<Settling, Rejection>> {
+        let (site, how) = (self.site, self.rules.iter().map(|asked| asked.settle).collect());
+        self.permit().map(move |permit| permit.map(|permit| Settling { site, permit, how }))
+    }
+
+    fn nobody(&self, asked: &Asked, error: &KeyError) -> Rejection {
+        let method = self.site.method();
+        tracing::error!(method = method.name(), %error, "a call was turned away");
+        let kind = match error {
+            KeyError::Missing | KeyError::Nobody => RejectionKind::MissingClient,
+            KeyError::Secret => RejectionKind::Misconfigured,
+        };
+        Rejection::new(kind, method.label(), asked.policy)
     }
 }
 
-/// Clears the record of a call that succeeded. What goes wrong never reaches the caller.
-pub async fn settle(site: &'static Site, permit: Option<Permit>) {
-    if let Some(permit) = permit {
-        let limiter = permit.limiter().clone();
-        if let Err(error) = permit.reset().await {
-            limiter.note_unsettled(site.method().name(), &error);
-        }
+/// An admitted call that is to be settled.
+#[derive(Debug)]
+pub struct Settling {
+    site: &'static Site,
+    permit: Permit,
+    how: SmallVec<[Option<SettleOn>; 4]>,
+}
+
+/// Settles a call that was admitted. What goes wrong never reaches the caller.
+pub async fn settle(settling: Option<Settling>, success: bool) {
+    let Some(Settling { site, permit, how }) = settling else {
+        return;
+    };
+    let how = |place: usize| match (how.get(place).copied().flatten()?, success) {
+        (SettleOn::ResetOnSuccess, true) => Some(Settle::Reset),
+        (SettleOn::RefundOnSuccess, true) | (SettleOn::RefundOnError, false) => Some(Settle::Refund),
+        _ => None,
+    };
+    if let Err(error) = permit.settle(how).await {
+        permit.limiter().note_unsettled(site.method().name(), &error);
     }
+}
+
+/// What `deny_if` turns away.
+#[must_use]
+pub fn denied(site: &'static Site, policy: Policy) -> Rejection {
+    Rejection::new(RejectionKind::Denied, site.method().label(), policy)
+}
+
+/// The client of a rule without a key.
+///
+/// # Errors
+///
+/// [`KeyError`] if none is set here.
+pub fn ambient() -> Result<Client, KeyError> {
+    client::ambient()
 }
 
 /// The limiter of `limiter = ..`, which is not borrowed while the call waits.
@@ -93,7 +225,21 @@ pub fn on_limit<R>(rejection: Rejection, value: impl FnOnce(Rejection) -> R) -> 
 
 /// The policy of an attribute, checked when it is compiled.
 #[must_use]
-pub const fn policy(count: u32, window: Duration) -> Policy {
+pub const fn sliding_window(count: u32, window: Duration) -> Policy {
     assert!(count > 0, "a count of 0 admits nobody: write 1 or more");
     Policy::sliding_window(count, window)
+}
+
+/// As [`sliding_window`], for `algorithm = fixed_window`.
+#[must_use]
+pub const fn fixed_window(count: u32, window: Duration) -> Policy {
+    assert!(count > 0, "a count of 0 admits nobody: write 1 or more");
+    Policy::fixed_window(count, window)
+}
+
+/// As [`sliding_window`], for `algorithm = token_bucket`.
+#[must_use]
+pub const fn token_bucket(capacity: u32, refill: Duration) -> Policy {
+    assert!(capacity > 0, "a capacity of 0 admits nobody: write 1 or more");
+    Policy::token_bucket(capacity, refill)
 }

@@ -3,11 +3,13 @@
 mod call;
 mod subject;
 
-pub use self::call::{Call, limiter, on_limit, policy, settle};
+pub use self::call::{
+    Asked, Call, SettleOn, ambient, denied, fixed_window, limiter, on_limit, settle, sliding_window, token_bucket,
+};
 pub use self::subject::{AddressKey, KeyParts, SubjectKey};
 pub use crate::failure::OnStoreError;
 #[cfg(feature = "axum")]
 pub use crate::integrations::axum::{Either, into_response};
 pub use crate::method::Site;
-pub use crate::outcome::{AnyResult, AnyValue, Kept, Outcome, ResultWithStatus, WithStatus, split_by};
+pub use crate::outcome::{AnyResult, AnyValue, Kept, Outcome, ResultWithStatus, WithStatus, is_success_by, split_by};
 pub use crate::rejection::FromRejection;

@@ -1,20 +1,23 @@
 //! The embedded store.
 
+mod counter;
 mod shard;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{fmt, hash::BuildHasher};
 
 use foldhash::fast::RandomState;
+use smallvec::SmallVec;
 
 use self::shard::Shard;
-use super::{Charge, Reply, Store};
+use super::verdict::{self, Decided};
+use super::{Charge, Reply, Settlement, Store};
+use crate::algorithm::Answer;
 use crate::clock::Clock;
 #[cfg(feature = "test-util")]
 use crate::clock::ManualClock;
 use crate::error::StoreError;
 use crate::key::Key;
-use crate::policy::Policy;
 use crate::verdict::{Hit, Verdict};
 
 /// Counters in the memory of this process, for one instance or as what serves while Redis does not.
@@ -67,22 +70,59 @@ impl MemoryStore {
         self.shards().for_each(|mut shard| shard.sweep_all(now));
     }
 
-    pub(crate) fn charge(&self, charge: Charge) -> Verdict {
-        let mut shard = self.shard(&charge.key);
-        // Read under the lock: times of one key then never run backwards.
+    pub(crate) fn charge(&self, charges: &[Charge]) -> Verdict {
+        let mut locked = self.lock_all(charges);
+        // Read under the locks: times of one key then never run backwards.
         let now = self.0.clock.now();
-        shard.acquire(now, charge)
+        let mut decided: SmallVec<[Decided; 3]> = SmallVec::new();
+        for charge in charges {
+            let shard = locked.of(self.index(&charge.key));
+            let mut answer = shard.decide(now, charge);
+            if let Answer::Refused { retry_after, reset_after } = &mut answer {
+                let blocked = shard.block(now, charge);
+                *retry_after = blocked.max(*retry_after);
+                *reset_after = blocked.max(*reset_after);
+            }
+            decided.push(Decided { answer, observe: charge.observe });
+        }
+        let mut verdict = verdict::combine(&decided);
+        if let Verdict::Allowed { hits, .. } = &mut verdict {
+            for (charge, decided) in charges.iter().zip(&decided) {
+                hits.push(match decided.answer {
+                    Answer::Fits { .. } => locked.of(self.index(&charge.key)).charge(now, charge),
+                    Answer::Refused { .. } | Answer::Never => Hit::NONE,
+                });
+            }
+        }
+        locked.0.iter_mut().for_each(|(_, shard)| shard.sweep(now));
+        verdict
     }
 
     fn shards(&self) -> impl Iterator<Item = MutexGuard<'_, Shard>> {
         self.0.shards.iter().map(lock)
     }
 
-    fn shard(&self, key: &Key) -> MutexGuard<'_, Shard> {
+    /// Locks the shards of all charges, in one order for all calls, so that no two wait for each other.
+    fn lock_all(&self, charges: &[Charge]) -> Locked<'_> {
+        let mut indices: SmallVec<[usize; 3]> = charges.iter().map(|charge| self.index(&charge.key)).collect();
+        indices.sort_unstable();
+        indices.dedup();
+        Locked(indices.into_iter().map(|index| (index, lock(&self.0.shards[index]))).collect())
+    }
+
+    fn index(&self, key: &Key) -> usize {
         let hash = self.0.hashes.hash_one(key);
         // The number of shards is a power of two; the high bits are not those that find the place in a table.
-        let index = (hash >> 48) as usize & (self.0.shards.len() - 1);
-        lock(&self.0.shards[index])
+        (hash >> 48) as usize & (self.0.shards.len() - 1)
+    }
+}
+
+struct Locked<'a>(SmallVec<[(usize, MutexGuard<'a, Shard>); 3]>);
+
+impl Locked<'_> {
+    fn of(&mut self, index: usize) -> &mut Shard {
+        let found = self.0.iter_mut().find(|(locked, _)| *locked == index);
+        &mut found.expect("the shards of all charges are locked").1
     }
 }
 
@@ -92,20 +132,21 @@ fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
 }
 
 impl Store for MemoryStore {
-    fn acquire(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
-        Reply::ready(Ok(self.charge(charge)))
+    fn acquire(&self, charges: &[Charge]) -> Reply<Result<Verdict, StoreError>> {
+        Reply::ready(Ok(self.charge(charges)))
     }
 
-    fn peek(&self, key: Key, policy: Policy) -> Reply<Result<Verdict, StoreError>> {
-        let shard = self.shard(&key);
-        let now = self.0.clock.now();
-        Reply::ready(Ok(shard.peek(now, key, policy)))
+    fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
+        let shard = lock(&self.0.shards[self.index(&charge.key)]);
+        let answer = shard.peek(self.0.clock.now(), &charge);
+        Reply::ready(Ok(verdict::combine(&[Decided { answer, observe: false }])))
     }
 
-    fn reset(&self, key: Key, hit: Hit) -> Reply<Result<(), StoreError>> {
-        let mut shard = self.shard(&key);
-        let now = self.0.clock.now();
-        shard.reset(now, key, hit);
+    fn settle(&self, settlements: &[Settlement]) -> Reply<Result<(), StoreError>> {
+        for Settlement { key, change, .. } in settlements {
+            let mut shard = lock(&self.0.shards[self.index(key)]);
+            shard.change(self.0.clock.now(), *key, *change);
+        }
         Reply::ready(Ok(()))
     }
 }

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use crate::algorithm::sliding_window::Log;
+use super::counter::Counter;
+use crate::algorithm::Answer;
 use crate::key::Key;
 use crate::method::Method;
-use crate::policy::Policy;
-use crate::store::Charge;
-use crate::verdict::{Hit, Verdict};
+use crate::store::{Change, Charge};
+use crate::verdict::Hit;
 
 /// How many counters a call looks after in passing.
 const SWEEP: usize = 2;
@@ -21,29 +21,10 @@ const CANDIDATES: usize = 16;
 pub(super) struct Shard {
     capacity: usize,
     places: HashMap<Key, u32, RandomState>,
-    counters: Vec<Counter>,
+    counters: Vec<(Key, Counter)>,
     hand: usize,
     /// What newcomers share, by function, while every counter here refuses.
-    overflow: HashMap<Method, Log>,
-}
-
-struct Counter {
-    key: Key,
-    /// The policy that last decided: it tells whether the counter has run out, and whether it refuses.
-    policy: Policy,
-    log: Log,
-}
-
-impl Counter {
-    fn is_idle(&self, now: u64) -> bool {
-        self.log.is_idle(now, self.policy.window_span().0)
-    }
-
-    /// The hits that would be forgiven with this counter, or `None` if it is refusing.
-    fn forgiven(&self, now: u64) -> Option<usize> {
-        let live = self.log.live(now, self.policy.window_span().0);
-        (live < self.policy.count() as usize).then_some(live)
-    }
+    overflow: HashMap<Method, Counter>,
 }
 
 impl Shard {
@@ -58,58 +39,65 @@ impl Shard {
         self.counters.len()
     }
 
-    pub(super) fn acquire(&mut self, now: u64, charge: Charge) -> Verdict {
-        let verdict = self.charge(now, charge);
-        // Afterwards, so that a counter that comes back after its window is not given up and made anew.
-        self.sweep(now);
-        verdict
+    /// Decides without charging.
+    pub(super) fn decide(&mut self, now: u64, charge: &Charge) -> Answer {
+        match self.counter(now, charge) {
+            Some(counter) => counter.decide(now, charge),
+            None => Counter::new(charge.policy).decide(now, charge),
+        }
     }
 
-    fn charge(&mut self, now: u64, charge: Charge) -> Verdict {
-        let Charge { key, policy, cost } = charge;
-        let (count, window) = (policy.count(), policy.window_span().0);
+    /// Decides, changing nothing.
+    pub(super) fn peek(&self, now: u64, charge: &Charge) -> Answer {
+        let answer = |cost| {
+            let charge = Charge { cost, ..*charge };
+            match self.places.get(&charge.key) {
+                Some(place) => self.counters[*place as usize].1.peek(now, &charge),
+                None => Counter::new(charge.policy).decide(now, &charge),
+            }
+        };
+        match answer(charge.cost) {
+            // Nothing is charged, so all that remains now still does.
+            Answer::Fits { .. } => answer(0),
+            refused => refused,
+        }
+    }
+
+    /// Records a charge that was decided.
+    pub(super) fn charge(&mut self, now: u64, charge: &Charge) -> Hit {
+        match self.counter(now, charge) {
+            Some(counter) => counter.charge(now, charge),
+            // A charge that records nothing makes no counter.
+            None if charge.cost == 0 => Hit::NONE,
+            None => {
+                let mut counter = Counter::new(charge.policy);
+                counter.decide(now, charge);
+                let hit = counter.charge(now, charge);
+                self.places.insert(charge.key, self.counters.len() as u32);
+                self.counters.push((charge.key, counter));
+                hit
+            }
+        }
+    }
+
+    /// Notes that a charge was refused, for policies that block. Tells for how long they do.
+    pub(super) fn block(&mut self, now: u64, charge: &Charge) -> u64 {
+        // A charge that is refused has a counter: an empty one refuses nothing that can ever fit.
+        self.counter(now, charge).map_or(0, |counter| counter.block(now))
+    }
+
+    pub(super) fn change(&mut self, now: u64, key: Key, change: Change) {
         if let Some(place) = self.places.get(&key) {
-            let counter = &mut self.counters[*place as usize];
-            counter.policy = policy;
-            return counter.log.acquire(now, count, window, cost);
-        }
-        // A charge that records nothing makes no counter.
-        if cost == 0 || cost > count {
-            return Log::default().acquire(now, count, window, cost);
-        }
-        if self.counters.len() >= self.capacity && !self.make_room(now) {
-            return self
-                .overflow
-                .entry(key.method())
-                .or_default()
-                .acquire(now, count, window, cost);
-        }
-        let mut log = Log::default();
-        let verdict = log.acquire(now, count, window, cost);
-        self.places.insert(key, self.counters.len() as u32);
-        self.counters.push(Counter { key, policy, log });
-        verdict
-    }
-
-    pub(super) fn peek(&self, now: u64, key: Key, policy: Policy) -> Verdict {
-        let (count, window) = (policy.count(), policy.window_span().0);
-        match self.places.get(&key) {
-            Some(place) => self.counters[*place as usize].log.peek(now, count, window),
-            None => Log::default().peek(now, count, window),
+            self.counters[*place as usize].1.change(now, change);
         }
     }
 
-    pub(super) fn reset(&mut self, now: u64, key: Key, hit: Hit) {
-        if let Some(place) = self.places.get(&key) {
-            self.counters[*place as usize].log.reset(now, hit);
-        }
-    }
-
-    /// Gives up counters that have run out, a few at a time.
-    fn sweep(&mut self, now: u64) {
+    /// Gives up counters that have run out, a few at a time. It comes after a charge, so that a counter that comes back
+    /// after its window is not given up and made anew.
+    pub(super) fn sweep(&mut self, now: u64) {
         for _ in 0..SWEEP.min(self.counters.len()) {
             let place = self.turn();
-            if self.counters[place].is_idle(now) {
+            if self.counters[place].1.is_idle(now) {
                 self.remove(place);
             }
         }
@@ -118,11 +106,23 @@ impl Shard {
 
     pub(super) fn sweep_all(&mut self, now: u64) {
         for place in (0..self.counters.len()).rev() {
-            if self.counters[place].is_idle(now) {
+            if self.counters[place].1.is_idle(now) {
                 self.remove(place);
             }
         }
         self.shrink();
+    }
+
+    /// The counter of a charge: its own, none if there is room for one, or the one that newcomers share.
+    fn counter(&mut self, now: u64, charge: &Charge) -> Option<&mut Counter> {
+        if let Some(place) = self.places.get(&charge.key) {
+            return Some(&mut self.counters[*place as usize].1);
+        }
+        if self.counters.len() < self.capacity || self.make_room(now) {
+            return None;
+        }
+        let shared = self.overflow.entry(charge.key.method());
+        Some(shared.or_insert_with(|| Counter::new(charge.policy)))
     }
 
     /// Gives up one counter that is not refusing: one that has run out, else of some the one that forgives
@@ -134,7 +134,7 @@ impl Shard {
                 break;
             }
             let place = self.turn();
-            if let Some(forgiven) = self.counters[place].forgiven(now)
+            if let Some(forgiven) = self.counters[place].1.forgiven(now)
                 && least.is_none_or(|(_, fewest)| forgiven < fewest)
             {
                 least = Some((place, forgiven));
@@ -155,10 +155,10 @@ impl Shard {
     }
 
     fn remove(&mut self, place: usize) {
-        let gone = self.counters.swap_remove(place);
-        self.places.remove(&gone.key);
-        if let Some(moved) = self.counters.get(place) {
-            self.places.insert(moved.key, place as u32);
+        let (gone, _) = self.counters.swap_remove(place);
+        self.places.remove(&gone);
+        if let Some((moved, _)) = self.counters.get(place) {
+            self.places.insert(*moved, place as u32);
         }
     }
 

@@ -1,72 +1,98 @@
--- Admits and records `cost` hits, or refuses them. Follows log.lua.
+-- Decides the charges of one call and records them, all or none. Follows the algorithms.
 --
--- ARGV[4]   cost
--- ARGV[5]   'take', or 'peek' to record nothing
--- Reply, packed little-endian:
---   'A' hit:7 remaining:4 reset_after:7    admitted
---   'D' retry_after:7 reset_after:7        refused
---   'I'                                    refused for good: the cost is above the count
--- Times are in microseconds. `hit` is the id of the hit: its time, and above all earlier ones of the key.
+-- ARGV[1]   'take', or 'peek' to record nothing
+-- then for each charge
+--   algorithm: 's' sliding window, 'b' token bucket, 'f' fixed window
+--   count or capacity; window or refill, microseconds; expiry to set, milliseconds; cost
+--   block, microseconds, or '0'
+--   'o' to observe only, or ''
+--   time of the event, microseconds, or ''
+-- KEYS: one for each charge, then one for the block of each charge whose policy has one
+--
+-- Reply, packed little-endian; places count from 0, times are in microseconds:
+--   'A' tightest:1 remaining:4 reset_after:7, then hit:7 for each charge, 0 for one that observes and did not fit
+--   'D' longest:1 retry_after:7 reset_after:7
+--   'I' which:1                                a cost is above its limit
 
-local cost, take = tonumber(ARGV[4]), ARGV[5] == 'take'
+local FIELDS = 8
+local take = ARGV[1] == 'take'
+local charges = math.floor((#ARGV - 1) / FIELDS)
+local blocks = charges
 
-if cost > count then
-  return 'I'
+local function field(place, number)
+  return ARGV[1 + (place - 1) * FIELDS + number]
 end
-local failed = load()
-if failed then
-  return failed
+
+local function decide(place, cost)
+  return algorithms[field(place, 1)].decide(
+    KEYS[place], tonumber(cost), tonumber(field(place, 2)), tonumber(field(place, 3)), field(place, 4), take,
+    tonumber(field(place, 8)))
 end
 
-local newest = length > 0 and entry(length) or 0
--- Entries further ahead were written before the clock stepped back. They are brought back to now, for good, so that
--- nobody waits longer than one window for them.
-if newest > now + AHEAD then
-  if take then
-    rewrite(0, '')
+-- Refuses while a block lasts, and begins one at a refusal. Returns how long it lasts.
+local function blocked(key, block, refused)
+  local left = math.min((tonumber(redis.call('GET', key)) or 0) - now, block)
+  if left <= 0 and refused and take then
+    left = block
+    redis.call('SET', key, string.format('%.0f', now + block), 'PX', string.format('%.0f', math.ceil(block / 1000) + 1))
   end
-  newest = now
+  return math.max(left, 0)
 end
 
--- The charge fits when the entry `count - cost + 1` from the end has left the window.
-local in_the_way = count - cost + 1
-if cost > 0 and length >= in_the_way then
-  local wait = math.min(entry(length - in_the_way + 1), newest) + window - now
-  if wait > 0 then
-    -- The key must outlive its entries, also under a longer window than the one it was written under.
-    if take and expiry < newest + window then
-      rewrite(0, '')
+local fits = {}
+local impossible, longest, retry_after, refused_reset
+local tightest, remaining, reset_after = 1, nil, 0
+for place = 1, charges do
+  local observe = field(place, 7) == 'o'
+  local tag, first, reset = decide(place, field(place, 5))
+  if type(tag) == 'table' then
+    return tag
+  end
+  local block = tonumber(field(place, 6))
+  if block > 0 and tag ~= 'I' then
+    blocks = blocks + 1
+    local left = blocked(KEYS[blocks], block, tag == 'D')
+    if left > 0 then
+      first = tag == 'D' and math.max(first, left) or left
+      tag, reset = 'D', math.max(reset, left)
     end
-    return 'D' .. struct.pack('<I7I7', wait, math.max(newest + window - now, 0))
+  elseif block > 0 then
+    blocks = blocks + 1
   end
+  if tag == 'A' then
+    if not take then
+      -- Nothing is charged, so all that remains now still does.
+      tag, first, reset = decide(place, '0')
+    end
+    fits[place] = true
+    if not remaining or first < remaining then
+      tightest, remaining, reset_after = place, first, reset
+    end
+  elseif not observe then
+    if tag == 'I' then
+      impossible = impossible or place
+    elseif not longest or first > retry_after then
+      longest, retry_after, refused_reset = place, first, reset
+    end
+  end
+end
+if impossible then
+  return 'I' .. string.char(impossible - 1)
+end
+if longest then
+  return 'D' .. string.char(longest - 1) .. struct.pack('<I7I7', retry_after, refused_reset)
 end
 
-local expired = count_while(function(time) return time + window <= now end)
-local live = length - expired
-if not take then
-  cost = 0
-end
-if cost == 0 then
-  local reset_after = live > 0 and math.max(newest + window - now, 0) or 0
-  return 'A' .. struct.pack('<I7I4I7', newest, math.max(count - live, 0), reset_after)
-end
-
-local hit = math.max(now, newest + 1)
-local packed = string.rep(struct.pack('<I7', hit), cost)
-local lasts = expiry and expiry - now >= window and expiry - now <= 2 * window
-if live == 0 or ring ~= as_ring or (ring and size ~= count) or not (ring or lasts) then
-  rewrite(expired, packed)
-elseif ring then
-  head = (head + expired) % size
-  for i = 0, cost - 1 do
-    redis.call('SETRANGE', key, slot_offset((head + live + i) % size), struct.pack('<I7', hit))
+local reply = { 'A', string.char(tightest - 1), struct.pack('<I4I7', remaining or 0, reset_after) }
+for place = 1, charges do
+  local hit = 0
+  if fits[place] and take then
+    if charges > 1 then
+      -- An algorithm charges what it decided last.
+      decide(place, field(place, 5))
+    end
+    hit = algorithms[field(place, 1)].charge()
   end
-  if not lasts then
-    expiry = now + 2 * window
-    redis.call('PEXPIRE', key, expiry_ms)
-  end
-  redis.call('SETRANGE', key, '1', struct.pack('<I7I4I4I4', expiry, size, head, live + cost))
-else
-  redis.call('SET', key, string.sub(value, 1, LIST_HEAD) .. string.sub(value, LIST_HEAD + 1 + 7 * expired) .. packed, 'KEEPTTL')
+  reply[#reply + 1] = struct.pack('<I7', hit)
 end
-return 'A' .. struct.pack('<I7I4I7', hit, count - live - cost, hit + window - now)
+return table.concat(reply)

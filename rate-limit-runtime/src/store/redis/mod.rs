@@ -12,14 +12,11 @@ use redis::{Client, Cmd, IntoConnectionInfo, Value};
 
 use self::link::Link;
 use self::script::{Scripts, verdict};
-use self::store_key::store_key;
-use super::{Charge, Reply, Store};
+use super::{Charge, Reply, Settlement, Store};
 #[cfg(feature = "test-util")]
 use crate::clock::ManualClock;
 use crate::error::{BuildError, StoreError, StoreErrorKind};
-use crate::key::Key;
-use crate::policy::Policy;
-use crate::verdict::{Hit, Verdict};
+use crate::verdict::Verdict;
 
 /// Counters in a Redis server of version 6.2 or later, shared by all instances that use it.
 ///
@@ -52,9 +49,14 @@ impl RedisStore {
         }
     }
 
+    /// Calls a script.
     fn ask<T: 'static>(&self, cmd: Cmd, read: fn(Value) -> Option<T>) -> Reply<Result<T, StoreError>> {
         #[cfg(feature = "test-util")]
         let cmd = self.with_time(cmd);
+        self.ask_without_clock(cmd, read)
+    }
+
+    fn ask_without_clock<T: 'static>(&self, cmd: Cmd, read: fn(Value) -> Option<T>) -> Reply<Result<T, StoreError>> {
         let store = Arc::clone(&self.0);
         Reply::pending(async move {
             if tokio::runtime::Handle::try_current().is_err() {
@@ -83,34 +85,30 @@ impl RedisStore {
         }
         cmd
     }
-
-    fn key(&self, key: &Key) -> String {
-        store_key(&self.0.prefix, key)
-    }
 }
 
 impl Store for RedisStore {
-    fn acquire(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
-        let scripts = self.0.link.scripts();
-        self.ask(scripts.acquire(&self.key(&charge.key), &charge), read_verdict)
+    fn acquire(&self, charges: &[Charge]) -> Reply<Result<Verdict, StoreError>> {
+        let cmd = self.0.link.scripts().acquire(&self.0.prefix, charges);
+        self.ask(cmd, read_verdict)
     }
 
-    fn peek(&self, key: Key, policy: Policy) -> Reply<Result<Verdict, StoreError>> {
-        let scripts = self.0.link.scripts();
-        self.ask(scripts.peek(&self.key(&key), policy), read_verdict)
+    fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
+        let cmd = self.0.link.scripts().peek(&self.0.prefix, &charge);
+        self.ask(cmd, read_verdict)
     }
 
-    fn reset(&self, key: Key, hit: Hit) -> Reply<Result<(), StoreError>> {
-        let key = self.key(&key);
-        if hit == Hit::LATEST {
-            let mut cmd = redis::cmd("DEL");
-            cmd.arg(key);
-            return self.ask(cmd, |value| matches!(value, Value::Int(_)).then_some(()));
+    fn settle(&self, settlements: &[Settlement]) -> Reply<Result<(), StoreError>> {
+        let clear = Scripts::clear(&self.0.prefix, settlements).map(|cmd| self.ask_without_clock(cmd, |_| Some(())));
+        let settle = self.0.link.scripts().settle(&self.0.prefix, settlements).map(|cmd| self.ask(cmd, |_| Some(())));
+        match (clear, settle) {
+            (Some(reply), None) | (None, Some(reply)) => reply,
+            (None, None) => Reply::ready(Ok(())),
+            (Some(clear), Some(settle)) => Reply::pending(async move {
+                clear.await?;
+                settle.await
+            }),
         }
-        self.ask(self.0.link.scripts().reset(&key, hit), |value| match value {
-            Value::BulkString(reply) if reply.is_empty() => Some(()),
-            _ => None,
-        })
     }
 }
 

@@ -2,17 +2,21 @@
 
 use redis::{Cmd, Script as Hashed};
 
-use crate::policy::Policy;
-use crate::store::Charge;
-use crate::verdict::{Hit, Verdict};
+use super::store_key::{block_key, store_key};
+use crate::policy::Algorithm;
+use crate::store::{Change, Charge, Settlement};
+use crate::verdict::{Hit, Hits, Verdict};
 
-const LOG: &str = include_str!("log.lua");
+const VALUE: &str = include_str!("value.lua");
+const SLIDING_WINDOW: &str = include_str!("sliding_window.lua");
+const TOKEN_BUCKET: &str = include_str!("token_bucket.lua");
+const FIXED_WINDOW: &str = include_str!("fixed_window.lua");
 const ACQUIRE: &str = include_str!("acquire.lua");
-const RESET: &str = include_str!("reset.lua");
+const SETTLE: &str = include_str!("settle.lua");
 const SERVER_CLOCK: &str = include_str!("clock.lua");
-/// The time as the last argument, for tests that turn a clock.
+/// The time as the last argument, taken off, for tests that turn a clock.
 #[cfg(feature = "test-util")]
-const GIVEN_CLOCK: &str = "local now = tonumber(ARGV[#ARGV])\n";
+const GIVEN_CLOCK: &str = "local now = tonumber(table.remove(ARGV))\n";
 
 /// One Lua script.
 #[derive(Debug)]
@@ -22,8 +26,8 @@ pub(super) struct Script {
 }
 
 impl Script {
-    fn new(clock: &str, body: &str) -> Self {
-        let code = [clock, LOG, body].concat();
+    fn new(parts: &[&str]) -> Self {
+        let code = parts.concat();
         let hash = Hashed::new(&code).get_hash().to_owned();
         Self { code, hash }
     }
@@ -35,12 +39,10 @@ impl Script {
         cmd
     }
 
-    /// Runs it on one key, with what is common to all.
-    fn run(&self, key: &str, count: u32, window: u64) -> Cmd {
-        // One millisecond more than two windows: the server rounds the time at which a key goes.
-        let expiry = (2 * window).div_ceil(1_000) + 1;
+    /// Calls it with this many keys, which follow.
+    fn call(&self, keys: usize) -> Cmd {
         let mut cmd = redis::cmd("EVALSHA");
-        cmd.arg(&self.hash).arg(1).arg(key).arg(count).arg(window).arg(expiry);
+        cmd.arg(&self.hash).arg(keys);
         cmd
     }
 }
@@ -48,8 +50,10 @@ impl Script {
 /// All scripts, by one clock.
 #[derive(Debug)]
 pub(super) struct Scripts {
+    /// For one sliding window, as most calls are: it has no more than it needs.
+    acquire_log: Script,
     acquire: Script,
-    reset: Script,
+    settle: Script,
 }
 
 impl Scripts {
@@ -63,52 +67,124 @@ impl Scripts {
     }
 
     fn new(clock: &str) -> Self {
+        const ONE: &str = "local algorithms = { s = sliding_window }\n";
+        const ALL: &str = "local algorithms = { s = sliding_window, b = token_bucket, f = fixed_window }\n";
+        let algorithms = [SLIDING_WINDOW, TOKEN_BUCKET, FIXED_WINDOW].concat();
         Self {
-            acquire: Script::new(clock, ACQUIRE),
-            reset: Script::new(clock, RESET),
+            acquire_log: Script::new(&[clock, VALUE, SLIDING_WINDOW, ONE, ACQUIRE]),
+            acquire: Script::new(&[clock, VALUE, &algorithms, ALL, ACQUIRE]),
+            settle: Script::new(&[clock, VALUE, &algorithms, ALL, SETTLE]),
         }
     }
 
-    pub(super) fn all(&self) -> [&Script; 2] {
-        [&self.acquire, &self.reset]
+    pub(super) fn all(&self) -> [&Script; 3] {
+        [&self.acquire_log, &self.acquire, &self.settle]
     }
 
-    pub(super) fn acquire(&self, key: &str, charge: &Charge) -> Cmd {
-        self.decide(key, charge.policy, charge.cost, "take")
+    pub(super) fn acquire(&self, prefix: &str, charges: &[Charge]) -> Cmd {
+        self.decide(prefix, charges, "take")
     }
 
-    pub(super) fn peek(&self, key: &str, policy: Policy) -> Cmd {
-        self.decide(key, policy, 1, "peek")
+    pub(super) fn peek(&self, prefix: &str, charge: &Charge) -> Cmd {
+        self.decide(prefix, std::slice::from_ref(charge), "peek")
     }
 
-    fn decide(&self, key: &str, policy: Policy, cost: u32, mode: &str) -> Cmd {
-        let mut cmd = self.acquire.run(key, policy.count(), policy.window_span().0);
-        cmd.arg(cost).arg(mode);
+    fn decide(&self, prefix: &str, charges: &[Charge], mode: &str) -> Cmd {
+        let script = match charges {
+            [one] if one.policy.algorithm() == Algorithm::SlidingWindow => &self.acquire_log,
+            _ => &self.acquire,
+        };
+        let blocks = || charges.iter().filter(|charge| charge.policy.block_span() > 0);
+        let mut cmd = script.call(charges.len() + blocks().count());
+        for charge in charges {
+            cmd.arg(store_key(prefix, &charge.key));
+        }
+        for charge in blocks() {
+            cmd.arg(block_key(prefix, &charge.key));
+        }
+        cmd.arg(mode);
+        for Charge { policy, cost, observe, at, .. } in charges {
+            // One millisecond more than two windows: the server rounds the time at which a key goes.
+            let expiry = (2 * policy.span()).div_ceil(1_000) + 1;
+            cmd.arg(tag(policy.algorithm())).arg(policy.count()).arg(policy.span()).arg(expiry);
+            cmd.arg(cost).arg(policy.block_span()).arg(if *observe { "o" } else { "" });
+            match at {
+                Some(at) => cmd.arg(at),
+                None => cmd.arg(""),
+            };
+        }
         cmd
     }
 
-    pub(super) fn reset(&self, key: &str, hit: Hit) -> Cmd {
-        // The largest count makes the script read a long log by its header alone.
-        let mut cmd = self.reset.run(key, u32::MAX, 0);
-        cmd.arg(hit.raw());
-        cmd
+    /// `None` if there is nothing to do.
+    pub(super) fn settle(&self, prefix: &str, settlements: &[Settlement]) -> Option<Cmd> {
+        let changed = || {
+            settlements.iter().filter_map(|settlement| {
+                let change = match settlement.change {
+                    Change::Reset { upto } => ("r", upto, 0),
+                    Change::Refund { hit, cost } => ("u", hit, cost),
+                    Change::Clear => return None,
+                };
+                Some((settlement, change))
+            })
+        };
+        let keys = 2 * changed().count();
+        if keys == 0 {
+            return None;
+        }
+        let mut cmd = self.settle.call(keys);
+        for (Settlement { key, .. }, _) in changed() {
+            cmd.arg(store_key(prefix, key)).arg(block_key(prefix, key));
+        }
+        for (Settlement { policy, .. }, (change, hit, cost)) in changed() {
+            cmd.arg(tag(policy.algorithm())).arg(change).arg(hit.raw()).arg(cost);
+        }
+        Some(cmd)
+    }
+
+    /// `None` if there is nothing to do.
+    pub(super) fn clear(prefix: &str, settlements: &[Settlement]) -> Option<Cmd> {
+        let mut cleared = settlements.iter().filter(|settlement| settlement.change == Change::Clear).peekable();
+        cleared.peek()?;
+        let mut cmd = redis::cmd("DEL");
+        for Settlement { key, .. } in cleared {
+            cmd.arg(store_key(prefix, key)).arg(block_key(prefix, key));
+        }
+        Some(cmd)
+    }
+}
+
+const fn tag(algorithm: Algorithm) -> &'static str {
+    match algorithm {
+        Algorithm::SlidingWindow => "s",
+        Algorithm::TokenBucket => "b",
+        Algorithm::FixedWindow => "f",
     }
 }
 
 /// What the script `acquire` answered, or `None` if it is no such answer.
 pub(super) fn verdict(reply: &[u8]) -> Option<Verdict> {
     let (tag, mut rest) = reply.split_first()?;
+    let place = number(&mut rest, 1)? as usize;
     let verdict = match tag {
         b'A' => Verdict::Allowed {
-            hit: Hit::from_raw(number(&mut rest, 7)?),
+            tightest: place,
             remaining: number(&mut rest, 4)? as u32,
             reset_after: number(&mut rest, 7)?,
+            hits: {
+                let mut hits = Hits::new();
+                while !rest.is_empty() {
+                    hits.push(Hit::from_raw(number(&mut rest, 7)?));
+                }
+                hits
+            },
         },
         b'D' => Verdict::Denied {
+            longest: place,
             retry_after: number(&mut rest, 7)?,
             reset_after: number(&mut rest, 7)?,
         },
-        b'I' => Verdict::Impossible,
+        b'I' => Verdict::Impossible { which: place },
         _ => return None,
     };
     rest.is_empty().then_some(verdict)
@@ -129,17 +205,18 @@ mod tests {
 
     #[test]
     fn an_answer_is_read_whole_or_not_at_all() {
-        let admitted = [&b"A"[..], &[1, 0, 0, 0, 0, 0, 0], &[4, 0, 0, 0], &[2, 1, 0, 0, 0, 0, 0]].concat();
+        let admitted = [&b"A\0"[..], &[4, 0, 0, 0], &[2, 1, 0, 0, 0, 0, 0], &[1, 0, 0, 0, 0, 0, 0]].concat();
         assert_eq!(
             verdict(&admitted),
             Some(Verdict::Allowed {
-                hit: Hit::from_raw(1),
+                tightest: 0,
                 remaining: 4,
-                reset_after: 258
+                reset_after: 258,
+                hits: Hits::from_slice(&[Hit::from_raw(1)]),
             })
         );
-        assert_eq!(verdict(b"I"), Some(Verdict::Impossible));
-        assert_eq!(verdict(&admitted[..18]), None);
+        assert_eq!(verdict(b"I\x02"), Some(Verdict::Impossible { which: 2 }));
+        assert_eq!(verdict(&admitted[..19]), None);
         assert_eq!(verdict(&[&admitted[..], b"x"].concat()), None);
         assert_eq!(verdict(b""), None);
         assert_eq!(verdict(b"OK"), None);

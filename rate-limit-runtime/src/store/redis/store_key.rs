@@ -22,6 +22,13 @@ pub(super) fn store_key(prefix: &str, key: &Key) -> String {
     name
 }
 
+/// Where the block of a counter lies: beside it, under the same hash tag.
+pub(super) fn block_key(prefix: &str, key: &Key) -> String {
+    let mut name = store_key(prefix, key);
+    name.push_str(":b");
+    name
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
