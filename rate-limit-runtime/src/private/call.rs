@@ -91,9 +91,32 @@ pub fn on_limit<R>(rejection: Rejection, value: impl FnOnce(Rejection) -> R) -> 
     value(rejection)
 }
 
-/// The policy of an attribute, checked when it is compiled.
+/// The count of an attribute that is a constant. Checked here, so that the compiler points at it.
+#[must_use]
+#[track_caller]
+pub const fn count(count: u32) -> u32 {
+    assert!(count > 0, "a count of 0 admits nobody: write 1 or more");
+    assert!(count <= Policy::MAX_COUNT, "a count is at most 10,000,000");
+    count
+}
+
+/// The window of an attribute that is a constant. Checked here, so that the compiler points at it.
+#[must_use]
+#[track_caller]
+pub const fn window(window: Duration) -> Duration {
+    assert!(
+        window.as_nanos() >= Policy::MIN_WINDOW.as_nanos(),
+        "a window is at least 1 millisecond"
+    );
+    assert!(
+        window.as_nanos() <= Policy::MAX_WINDOW.as_nanos(),
+        "a window is at most 36,500 days"
+    );
+    window
+}
+
+/// The policy of an attribute, of a count and a window that were checked when it was compiled.
 #[must_use]
 pub const fn policy(count: u32, window: Duration) -> Policy {
-    assert!(count > 0, "a count of 0 admits nobody: write 1 or more");
     Policy::sliding_window(count, window)
 }

@@ -3,7 +3,7 @@
 mod call;
 mod subject;
 
-pub use self::call::{Call, limiter, on_limit, policy, settle};
+pub use self::call::{Call, count, limiter, on_limit, policy, settle, window};
 pub use self::subject::{AddressKey, KeyParts, SubjectKey};
 pub use crate::failure::OnStoreError;
 #[cfg(feature = "axum")]
