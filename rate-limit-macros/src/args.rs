@@ -137,7 +137,13 @@ impl Args {
                 span,
                 match suggest::nearest(unknown, &NAMES) {
                     Some(known) => format!("there is no argument `{unknown}`: did you mean `{known}`"),
-                    None => format!("there is no argument `{unknown}`: write {}", suggest::list(&NAMES)),
+                    None if input.peek(Token![=]) => {
+                        format!("there is no argument `{unknown}`: write {}", suggest::list(&NAMES))
+                    }
+                    None => format!(
+                        "there is no argument `{unknown}`: write {}, or `key = {unknown}` if that is whom to limit",
+                        suggest::list(&NAMES)
+                    ),
                 },
             )),
         }
@@ -149,8 +155,8 @@ impl Args {
         match position {
             1 => self.count.fill(span, count(expr)?),
             2 => self.window.fill(span, window(expr)?),
-            _ => Err(Error::new(
-                span,
+            _ => Err(Error::new_spanned(
+                &expr,
                 "only the count and the window go without a name: write which argument this is, as in `key = ..`",
             )),
         }
@@ -188,33 +194,42 @@ fn skip_argument(input: ParseStream<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Without what stands round it: a literal that comes through `macro_rules!` is in a group.
+fn bare(expr: Expr) -> Expr {
+    match expr {
+        Expr::Group(group) => bare(*group.expr),
+        Expr::Paren(paren) => bare(*paren.expr),
+        expr => expr,
+    }
+}
+
 fn count(expr: Expr) -> Result<Count> {
-    let span = expr.span();
+    let expr = bare(expr);
     let number = "`count` is a whole number from 1 to 10,000,000, or a constant expression of type `u32`";
     match &expr {
         Expr::Lit(ExprLit { lit: Lit::Int(int), .. }) => match int.base10_parse::<u32>() {
-            Ok(0) => Err(Error::new(span, "a count of 0 admits nobody: write 1 or more")),
+            Ok(0) => Err(Error::new_spanned(&expr, "a count of 0 admits nobody: write 1 or more")),
             Ok(count) if count <= MAX_COUNT => Ok(Count::Number(count)),
-            _ => Err(Error::new(span, number)),
+            _ => Err(Error::new_spanned(&expr, number)),
         },
-        Expr::Lit(_) => Err(Error::new(span, number)),
-        Expr::Unary(ExprUnary { op: UnOp::Neg(_), .. }) => Err(Error::new(span, number)),
+        Expr::Lit(_) => Err(Error::new_spanned(&expr, number)),
+        Expr::Unary(ExprUnary { op: UnOp::Neg(_), .. }) => Err(Error::new_spanned(&expr, number)),
         _ => Ok(Count::Const(expr)),
     }
 }
 
 fn window(expr: Expr) -> Result<Window> {
-    let span = expr.span();
+    let expr = bare(expr);
     match &expr {
         Expr::Lit(ExprLit {
             lit: Lit::Str(text), ..
         }) => window::parse(text).map(Window::Micros),
-        Expr::Lit(ExprLit { lit: Lit::Int(int), .. }) => Err(Error::new(
-            span,
+        Expr::Lit(ExprLit { lit: Lit::Int(int), .. }) => Err(Error::new_spanned(
+            &expr,
             format_args!("a window has a unit: write `\"{int}s\"`, `\"{int}m\"` or `\"{int}h\"`"),
         )),
-        Expr::Lit(_) => Err(Error::new(
-            span,
+        Expr::Lit(_) => Err(Error::new_spanned(
+            &expr,
             "`window` is a text such as `\"10m\"`, or a constant expression of type `Duration`",
         )),
         _ => Ok(Window::Const(expr)),
@@ -249,6 +264,12 @@ struct PathArg(Path);
 
 impl Parse for PathArg {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
-        input.call(Path::parse_mod_style).map(Self)
+        let path = input.call(Path::parse_mod_style);
+        path.map(Self).map_err(|error| {
+            Error::new(
+                error.span(),
+                "`crate` is a path without quotes, as in `crate = crate::limits`",
+            )
+        })
     }
 }

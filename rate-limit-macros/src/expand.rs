@@ -65,13 +65,13 @@ fn function(mut model: Model) -> TokenStream {
 fn checked(model: &Model) -> TokenStream {
     let call = call(model);
     let refusal = refusal(model);
-    let body = &model.target.body;
+    let body = braced_body(model);
     quote_spanned! {Span::mixed_site()=>
         #call
         if let ::core::result::Result::Err(rejection) = call.admit().await {
             return #refusal;
         }
-        { #body }
+        #body
     }
 }
 
@@ -104,7 +104,7 @@ fn checked_response(model: &mut Model) -> TokenStream {
 /// ```text
 ///     let mut permit = None;
 ///     let admitted = &mut permit;
-///     let out = async move {
+///     SETTLE, of async move {
 ///         MENTIONS
 ///         if let Some(out) = None::<Result<Token, Error>> { return out; }
 ///         let client = ..;
@@ -115,8 +115,7 @@ fn checked_response(model: &mut Model) -> TokenStream {
 ///         }
 ///         { BODY }
 ///     }
-///     .await;
-///     SETTLE
+///     .await
 /// ```
 fn settled(model: &mut Model) -> TokenStream {
     params::name_ignored(&mut model.target.sig.inputs);
@@ -124,24 +123,31 @@ fn settled(model: &mut Model) -> TokenStream {
     let call = call(model);
     let refusal = refusal(model);
     let ret = model.ret.in_expression();
-    let settle = settle(model);
-    let body = &model.target.body;
+    let body = braced_body(model);
+    let pin = quote_spanned! {ret.span().resolved_at(Span::mixed_site())=>
+        if let ::core::option::Option::Some(out) = ::core::option::Option::None::<#ret> {
+            return out;
+        }
+    };
+    let settle = settle(
+        model,
+        quote_spanned! {Span::mixed_site()=>
+            async move {
+                #mentions
+                #pin
+                #call
+                match call.admit().await {
+                    ::core::result::Result::Ok(permit) => *admitted = ::core::option::Option::Some(permit),
+                    ::core::result::Result::Err(rejection) => return #refusal,
+                }
+                #body
+            }
+            .await
+        },
+    );
     quote_spanned! {Span::mixed_site()=>
         let mut permit = ::core::option::Option::None;
         let admitted = &mut permit;
-        let out = async move {
-            #mentions
-            if let ::core::option::Option::Some(out) = ::core::option::Option::None::<#ret> {
-                return out;
-            }
-            #call
-            match call.admit().await {
-                ::core::result::Result::Ok(permit) => *admitted = ::core::option::Option::Some(permit),
-                ::core::result::Result::Err(rejection) => return #refusal,
-            }
-            { #body }
-        }
-        .await;
         #settle
     }
 }
@@ -156,13 +162,15 @@ fn settled(model: &mut Model) -> TokenStream {
 ///         Ok(permit) => Some(permit),
 ///         Err(rejection) => return __rate_limit::into_response(rejection),
 ///     };
-///     let out = __rate_limit::into_response(body.await);
-///     SETTLE
+///     SETTLE, of __rate_limit::into_response(body.await)
 /// ```
 fn settled_response(model: &mut Model) -> TokenStream {
     let call = call(model);
     let body = owned_body(model);
-    let settle = settle(model);
+    let settle = settle(
+        model,
+        quote_spanned!(Span::mixed_site()=> __rate_limit::into_response(body.await)),
+    );
     quote_spanned! {Span::mixed_site()=>
         #call
         let body = #body;
@@ -170,7 +178,6 @@ fn settled_response(model: &mut Model) -> TokenStream {
             ::core::result::Result::Ok(permit) => ::core::option::Option::Some(permit),
             ::core::result::Result::Err(rejection) => return __rate_limit::into_response(rejection),
         };
-        let out = __rate_limit::into_response(body.await);
         #settle
     }
 }
@@ -235,13 +242,18 @@ fn by_reference(expr: &Expr, method: &str) -> TokenStream {
 }
 
 fn policy(model: &Model) -> TokenStream {
+    let checked = |expr: &Expr, check: &str| {
+        let span = expr.span().resolved_at(Span::mixed_site());
+        let check = syn::Ident::new(check, span);
+        quote_spanned!(span=> __rate_limit::#check(#expr))
+    };
     let count = match &model.count {
         Count::Number(count) => count.to_token_stream(),
-        Count::Const(expr) => expr.to_token_stream(),
+        Count::Const(expr) => checked(expr, "count"),
     };
     let window = match &model.window {
         Window::Micros(micros) => quote_spanned!(Span::mixed_site()=> ::core::time::Duration::from_micros(#micros)),
-        Window::Const(expr) => expr.to_token_stream(),
+        Window::Const(expr) => checked(expr, "window"),
     };
     quote_spanned!(Span::mixed_site()=> __rate_limit::policy(#count, #window))
 }
@@ -250,7 +262,9 @@ fn policy(model: &Model) -> TokenStream {
 fn refusal(model: &Model) -> TokenStream {
     let ret = model.ret.in_expression();
     if let Some(value) = &model.on_limit {
-        return quote_spanned!(Span::mixed_site()=> __rate_limit::on_limit::<#ret>(rejection, #value));
+        let span = value.span().resolved_at(Span::mixed_site());
+        let rejection = local("rejection");
+        return quote_spanned!(span=> __rate_limit::on_limit::<#ret>(#rejection, #value));
     }
     let span = ret.span().resolved_at(Span::mixed_site());
     let rejection = local("rejection");
@@ -261,14 +275,22 @@ fn refusal(model: &Model) -> TokenStream {
 fn owned_body(model: &mut Model) -> TokenStream {
     params::name_ignored(&mut model.target.sig.inputs);
     let mentions = params::mentions(&model.target.sig.inputs);
-    let body = &model.target.body;
-    quote_spanned!(Span::mixed_site()=> async move { #mentions { #body } })
+    let body = braced_body(model);
+    quote_spanned!(Span::mixed_site()=> async move { #mentions #body })
 }
 
-/// Settles `permit` by `out`, and answers with it.
+/// The body in the braces that it was written in, so that the compiler points at them.
+fn braced_body(model: &Model) -> TokenStream {
+    let mut tokens = TokenStream::new();
+    let (brace, body) = (&model.target.brace, &model.target.body);
+    brace.surround(&mut tokens, |tokens| tokens.extend(body.clone()));
+    tokens
+}
+
+/// Settles `permit` by `out`, an expression, and answers with its value.
 ///
 /// ```text
-///     let kept = match { use TRAITS; (&&&__rate_limit::Outcome::of(&out)).split(out) } {
+///     let kept = match { let out = OUT; if permit.is_none() { return out; } SPLIT } {
 ///         Continue(kept) => kept,
 ///         Break(out) => return out,
 ///     };
@@ -276,8 +298,12 @@ fn owned_body(model: &mut Model) -> TokenStream {
 ///     __rate_limit::Kept::restore(kept)
 /// ```
 ///
-/// A failure returns at once; of a success only what has to be is held while it is settled.
-fn settle(model: &Model) -> TokenStream {
+/// SPLIT is `{ use TRAITS; (&&&__rate_limit::Outcome::of(&out)).split(out) }`, or asks the function's own `success`. A
+/// refusal is no outcome, and is not asked about.
+///
+/// `out` was borrowed, so its place counts as used for as long as it is in scope: it is out of it before anything is
+/// waited for. A failure returns at once; of a success only what has to be is held while it is settled.
+fn settle(model: &Model, out: TokenStream) -> TokenStream {
     let success = model
         .settlement
         .as_ref()
@@ -291,7 +317,7 @@ fn settle(model: &Model) -> TokenStream {
     };
     let marker = local(MARKER);
     quote_spanned! {Span::mixed_site()=>
-        let kept = match #split {
+        let kept = match { let out = #out; if permit.is_none() { return out; } #split } {
             ::core::ops::ControlFlow::Continue(kept) => kept,
             ::core::ops::ControlFlow::Break(out) => return out,
         };

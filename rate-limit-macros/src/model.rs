@@ -114,8 +114,8 @@ fn holds_a_refusal(ret: &Ret, target: &Target) -> Result<()> {
                  error implements `From<rate_limit::Rejection>`, or add `on_limit = |_| ()`"
             ),
         )),
-        Ret::Opaque(ty) => Err(Error::new(
-            ty.span(),
+        Ret::Opaque(ty) => Err(Error::new_spanned(
+            ty,
             "this `impl Trait` cannot hold a refusal: return a `Result` whose error implements \
              `From<rate_limit::Rejection>`, or say what to return instead: `on_limit = |rejection| value`",
         )),

@@ -3,6 +3,7 @@
 use proc_macro2::{TokenStream, TokenTree};
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned as _;
+use syn::token::Brace;
 use syn::{Attribute, Error, Result, Signature, Token, Visibility, braced};
 
 /// A function. Its body is not parsed.
@@ -12,6 +13,7 @@ pub(crate) struct Target {
     pub(crate) sig: Signature,
     /// `#![..]` at the start of the body.
     pub(crate) inner_attrs: Vec<Attribute>,
+    pub(crate) brace: Brace,
     pub(crate) body: TokenStream,
 }
 
@@ -39,12 +41,13 @@ impl Parse for Target {
             ));
         }
         let content;
-        braced!(content in input);
+        let brace = braced!(content in input);
         let target = Self {
             attrs,
             vis,
             sig,
             inner_attrs: content.call(Attribute::parse_inner)?,
+            brace,
             body: content.parse()?,
         };
         target.check()?;
@@ -66,6 +69,8 @@ impl Target {
                 self.sig.fn_token.span,
                 if self.attrs.iter().any(is_test) {
                     format!("`{name}` is not async here: put `limit_per_time` above the attribute that makes it a test")
+                } else if name == "main" {
+                    format!("`{name}` is not async here: put `limit_per_time` above the attribute that rewrites it")
                 } else {
                     format!("`{name}` is not async: write `async fn {name}`")
                 },

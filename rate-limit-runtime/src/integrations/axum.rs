@@ -18,6 +18,7 @@ impl From<Rejection> for Response {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl FromRejection for Response {
     fn from_rejection(rejection: Rejection) -> Self {
         rejection.into_response()

@@ -223,23 +223,34 @@ pub fn on_limit<R>(rejection: Rejection, value: impl FnOnce(Rejection) -> R) -> 
     value(rejection)
 }
 
-/// The policy of an attribute, checked when it is compiled.
+/// The count or capacity of an attribute that is a constant. Checked here, so that the compiler points at it.
 #[must_use]
-pub const fn sliding_window(count: u32, window: Duration) -> Policy {
+#[track_caller]
+pub const fn count(count: u32) -> u32 {
     assert!(count > 0, "a count of 0 admits nobody: write 1 or more");
-    Policy::sliding_window(count, window)
+    assert!(count <= Policy::MAX_COUNT, "a count is at most 10,000,000");
+    count
 }
 
-/// As [`sliding_window`], for `algorithm = fixed_window`.
+/// The window or block of an attribute that is a constant. Checked here, so that the compiler points at it.
 #[must_use]
-pub const fn fixed_window(count: u32, window: Duration) -> Policy {
-    assert!(count > 0, "a count of 0 admits nobody: write 1 or more");
-    Policy::fixed_window(count, window)
+#[track_caller]
+pub const fn window(window: Duration) -> Duration {
+    assert!(
+        window.as_nanos() >= Policy::MIN_WINDOW.as_nanos(),
+        "a window is at least 1 millisecond"
+    );
+    assert!(
+        window.as_nanos() <= Policy::MAX_WINDOW.as_nanos(),
+        "a window is at most 36,500 days"
+    );
+    window
 }
 
-/// As [`sliding_window`], for `algorithm = token_bucket`.
+/// The refill of an attribute that is a constant. Checked here, so that the compiler points at it.
 #[must_use]
-pub const fn token_bucket(capacity: u32, refill: Duration) -> Policy {
-    assert!(capacity > 0, "a capacity of 0 admits nobody: write 1 or more");
-    Policy::token_bucket(capacity, refill)
+#[track_caller]
+pub const fn refill(refill: Duration) -> Duration {
+    assert!(!refill.is_zero(), "a refill takes some time: write in which time the bucket gains one token");
+    refill
 }

@@ -4,7 +4,7 @@ mod call;
 mod subject;
 
 pub use self::call::{
-    Asked, Call, SettleOn, ambient, denied, fixed_window, limiter, on_limit, settle, sliding_window, token_bucket,
+    Asked, Call, SettleOn, ambient, count, denied, limiter, on_limit, refill, settle, window,
 };
 pub use self::subject::{AddressKey, KeyParts, SubjectKey};
 pub use crate::failure::OnStoreError;
@@ -12,4 +12,5 @@ pub use crate::failure::OnStoreError;
 pub use crate::integrations::axum::{Either, into_response};
 pub use crate::method::Site;
 pub use crate::outcome::{AnyResult, AnyValue, Kept, Outcome, ResultWithStatus, WithStatus, is_success_by, split_by};
+pub use crate::policy::Policy;
 pub use crate::rejection::FromRejection;

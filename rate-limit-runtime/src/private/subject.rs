@@ -1,5 +1,6 @@
 //! The parts of a key, and whether they name a subject or only an address.
 
+use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::rc::Rc;
@@ -54,7 +55,7 @@ impl<P> KeyParts<P> {
 
     /// Compiles only for parts that name more than an address.
     #[must_use]
-    pub fn reset_on_success<S: Subject>(self, _subject: impl FnOnce(&KeyTypes<P>) -> S) -> Self {
+    pub fn reset_on_success<S: Subject<P>>(self, _subject: impl FnOnce(&KeyTypes<P>) -> S) -> Self {
         self
     }
 
@@ -75,15 +76,20 @@ pub struct SomeSubject;
 #[derive(Debug)]
 pub struct OnlyAnAddress;
 
-/// What a key must name for a success to clear its record.
+/// What a key of parts `P` must name for a success to clear its record.
+pub trait Subject<P> {}
+impl<P> Subject<P> for SomeSubject {}
+// Never holds. That it hangs on the part is for a part whose own type is an error: one error is enough.
+impl<P, T: NotAnAddress + ?Sized> Subject<And<P, T>> for OnlyAnAddress {}
+
+/// Holds for no type.
 #[diagnostic::on_unimplemented(
     message = "a success must not clear the record of an address",
     label = "the key is only an address",
     note = "an attacker's own valid call would clear what he did to others: name the account that is tried, as in \
             `key = form.user_id`, and limit the address by a rule of its own without `reset_on_success`"
 )]
-pub trait Subject {}
-impl Subject for SomeSubject {}
+pub trait NotAnAddress {}
 
 /// Is an address, or holds nothing else.
 pub trait Address {}
@@ -102,6 +108,8 @@ macro_rules! tuples {
     ($(($($part:ident)+))*) => {$(impl<$($part: Address),+> Address for ($($part,)+) {})*};
 }
 tuples!((A)(A B)(A B C)(A B C D)(A B C D E)(A B C D E F)(A B C D E F G)(A B C D E F G H));
+
+impl<T: Address + ToOwned + ?Sized> Address for Cow<'_, T> {}
 
 impl<P: Address, T: Address + ?Sized> Address for And<P, T> {}
 

@@ -1,8 +1,9 @@
 use rate_limit::{Rejection, limit_per_time};
 
 #[limit_per_time(5, "10m", key = user, reset_on_success)]
-async fn login(user: u64) -> Result<u64, Rejection> {
-    Ok(user.len())
+async fn login(user: u64) -> Result<usize, Rejection> {
+    let name: &str = user;
+    Ok(name.len())
 }
 
 fn main() {

@@ -10,5 +10,7 @@ async fn login(form: Form) -> Result<String, Rejection> {
 }
 
 fn main() {
-    let _ = login(Form { student_id: "20230001".into() });
+    let _ = login(Form {
+        student_id: "20230001".into(),
+    });
 }

@@ -1,6 +1,6 @@
 use rate_limit::{Rejection, limit_per_time};
 
-#[limit_per_time(cuont = 5, window = "10 sec", key = user)]
+#[limit_per_time(5, "10m", key = usr, reset_on_success)]
 async fn login(user: u64) -> Result<u64, Rejection> {
     Ok(user)
 }
