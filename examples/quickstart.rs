@@ -6,7 +6,7 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-use rate_limit::{Client, Key, Limiter, Method, Policy, Rejection, install, limit_per_time};
+use rate_limit::{Client, Key, Limiter, Method, Policy, Rejection, Rule, install, limit_per_time};
 
 /// Five attempts in ten minutes for each user. The key is an expression over the arguments, so the compiler checks
 /// it: try `user.nmae`.
@@ -85,7 +85,7 @@ async fn attempt(limiter: &Limiter, call: u32, user: &User, password: &str) -> R
     };
     let policy = Policy::sliding_window(5, Duration::from_secs(600));
     let key = Key::new(Method::named("login"), Client::of(user.name)?);
-    let remaining = limiter.peek(policy, key).await?.remaining;
+    let remaining = limiter.peek(Rule::new(policy, key)).await?.remaining;
     println!("  call {call}: {answer:<32} {remaining} of 5 remain");
     Ok(())
 }

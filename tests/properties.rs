@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use rate_limit::{Charge, Client, Hit, Key, ManualClock, MemoryStore, Method, Policy, Store, Verdict};
+use rate_limit::{
+    Change, Charge, Client, Hit, Key, ManualClock, MemoryStore, Method, Policy, Settlement, Store, Verdict,
+};
 
 /// What happens to the key.
 #[derive(Clone, Debug)]
@@ -50,11 +52,18 @@ impl Subject {
     }
 
     fn acquire(&self, cost: u32) -> Verdict {
-        ready(self.store.acquire(Charge::new(self.key, self.policy, cost)))
+        ready(self.store.acquire(&[Charge::new(self.key, self.policy, cost)]))
     }
 
     fn peek(&self) -> Verdict {
-        ready(self.store.peek(self.key, self.policy))
+        ready(self.store.peek(Charge::new(self.key, self.policy, 1)))
+    }
+}
+
+impl Subject {
+    fn reset(&self, upto: Hit) {
+        let settlement = Settlement::new(self.key, self.policy, Change::Reset { upto });
+        ready(self.store.settle(&[settlement]));
     }
 }
 
@@ -114,26 +123,27 @@ proptest! {
                 Step::Advance(micros) => subject.clock.advance(Duration::from_micros(micros)),
                 Step::Reset(which) => {
                     if let Some((_, hit)) = model.0.get(which % model.0.len().max(1)).copied() {
-                        ready(subject.store.reset(subject.key, hit));
+                        subject.reset(hit);
                         model.0.retain(|(_, other)| *other > hit);
                         admitted.clear();
                         admitted.extend(model.0.iter().map(|(time, _)| *time));
                     }
                 }
                 Step::Acquire(cost) => match subject.acquire(cost) {
-                    Verdict::Allowed { hit, remaining, .. } => {
+                    Verdict::Allowed { hits, remaining, .. } => {
+                        let hit = hits[0];
                         prop_assert_eq!(model.fits_at(now, policy, cost), now);
                         model.0.extend((0..cost).map(|_| (now, hit)));
                         admitted.extend((0..cost).map(|_| now));
                         let live = model.live(now, window);
                         prop_assert_eq!(remaining as usize, policy.count() as usize - live);
                     }
-                    Verdict::Denied { retry_after, reset_after } => {
+                    Verdict::Denied { retry_after, reset_after, .. } => {
                         prop_assert_eq!(now + retry_after, model.fits_at(now, policy, cost));
                         let newest = model.0.last().map_or(0, |(time, _)| time + window - now);
                         prop_assert_eq!(reset_after, newest);
                     }
-                    Verdict::Impossible => prop_assert!(cost > policy.count()),
+                    Verdict::Impossible { .. } => prop_assert!(cost > policy.count()),
                     other => prop_assert!(false, "{:?}", other),
                 },
             }
@@ -194,7 +204,7 @@ proptest! {
                     prop_assert!(cost > left && cost <= count);
                     prop_assert_eq!(retry_after, window.as_micros() as u64);
                 }
-                Verdict::Impossible => prop_assert!(cost > count),
+                Verdict::Impossible { .. } => prop_assert!(cost > count),
                 other => prop_assert!(false, "{:?}", other),
             }
         }

@@ -10,45 +10,81 @@ use crate::error::Errors;
 use crate::slot::Slot;
 use crate::{suggest, window};
 
-/// Every argument, in the order of the manual.
-const NAMES: [&str; 10] = [
-    "count",
-    "window",
-    "key",
-    "reset_on_success",
-    "success",
-    "on_limit",
-    "on_store_error",
-    "name",
-    "limiter",
-    "crate",
-];
-
 /// The largest count that a policy takes.
 const MAX_COUNT: u32 = 10_000_000;
 
-/// The arguments of one attribute.
-pub(crate) struct Args {
-    pub(crate) count: Slot<Count>,
-    pub(crate) window: Slot<Window>,
-    pub(crate) key: Slot<Expr>,
-    pub(crate) reset_on_success: Slot<()>,
-    pub(crate) success: Slot<Expr>,
-    pub(crate) on_limit: Slot<Expr>,
-    pub(crate) on_store_error: Slot<OnStoreError>,
-    pub(crate) name: Slot<LitStr>,
-    pub(crate) limiter: Slot<Expr>,
-    pub(crate) krate: Slot<Path>,
+/// Declares the arguments once: the place of each, its name, and an example of its value.
+macro_rules! arguments {
+    ($($field:ident: $value:ty = $name:literal, $example:literal, $parse:expr;)*) => {
+        /// Every argument, in the order of the manual.
+        const NAMES: &[&str] = &[$($name),*];
+
+        /// The arguments of one attribute.
+        #[derive(Clone)]
+        pub(crate) struct Args {
+            $(pub(crate) $field: Slot<$value>,)*
+        }
+
+        impl Args {
+            fn none() -> Self {
+                Self { $($field: Slot::new($name),)* }
+            }
+
+            fn named(&mut self, name: &Ident, input: ParseStream<'_>) -> Result<()> {
+                match name.to_string().as_str() {
+                    $($name => {
+                        let parse: fn(&Ident, &str, ParseStream<'_>) -> Result<$value> = $parse;
+                        self.$field.fill(name.span(), parse(name, $example, input)?)
+                    })*
+                    _ => Err(unknown(name, input)),
+                }
+            }
+        }
+    };
 }
 
+arguments! {
+    count: Count = "count", "5", |name, example, input| count(value(name, example, input)?);
+    window: Window = "window", "\"10m\"", |name, example, input| length("window", value(name, example, input)?);
+    key: Expr = "key", "form.user_id", value;
+    reset_on_success: () = "reset_on_success", "", flag;
+    refund_on_success: () = "refund_on_success", "", flag;
+    refund_on_error: () = "refund_on_error", "", flag;
+    success: Expr = "success", "|out| out.accepted", value;
+    algorithm: Algorithm = "algorithm", "token_bucket", value;
+    capacity: Count = "capacity", "3", |name, example, input| count(value(name, example, input)?);
+    refill: Window = "refill", "\"50s\"", |name, example, input| length("refill", value(name, example, input)?);
+    cost: Expr = "cost", "form.items", value;
+    block: Window = "block", "\"30m\"", |name, example, input| length("block", value(name, example, input)?);
+    skip_if: Expr = "skip_if", "user.is_admin", value;
+    deny_if: Expr = "deny_if", "agent.is_bot()", value;
+    observe: () = "observe", "", flag;
+    on_limit: Expr = "on_limit", "|rejection| value", value;
+    on_store_error: OnStoreError = "on_store_error", "closed", value;
+    permit: Ident = "permit", "permit", value;
+    at: Expr = "at", "event.time", value;
+    name: LitStr = "name", "\"login\"", |name, example, input| named_by(value(name, example, input)?);
+    limiter: Expr = "limiter", "app.limiter", value;
+    krate: Path = "crate", "crate::limits", |name, example, input| value::<PathArg>(name, example, input).map(|path| path.0);
+}
+
+#[derive(Clone)]
 pub(crate) enum Count {
     Number(u32),
     Const(Expr),
 }
 
+#[derive(Clone)]
 pub(crate) enum Window {
     Micros(u64),
     Const(Expr),
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Algorithm {
+    SlidingWindow,
+    TokenBucket,
+    FixedWindow,
 }
 
 #[derive(Clone, Copy)]
@@ -60,18 +96,7 @@ pub(crate) enum OnStoreError {
 
 impl Parse for Args {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
-        let mut args = Self {
-            count: Slot::new("count"),
-            window: Slot::new("window"),
-            key: Slot::new("key"),
-            reset_on_success: Slot::new("reset_on_success"),
-            success: Slot::new("success"),
-            on_limit: Slot::new("on_limit"),
-            on_store_error: Slot::new("on_store_error"),
-            name: Slot::new("name"),
-            limiter: Slot::new("limiter"),
-            krate: Slot::new("crate"),
-        };
+        let mut args = Self::none();
         let mut errors = Errors::default();
         let mut positions = 0;
         while !input.is_empty() {
@@ -116,45 +141,26 @@ fn name(input: ParseStream<'_>) -> Result<Option<Ident>> {
     Ok(None)
 }
 
-impl Args {
-    fn named(&mut self, name: &Ident, input: ParseStream<'_>) -> Result<()> {
-        let span = name.span();
-        match name.to_string().as_str() {
-            "count" => self.count.fill(span, count(value(name, "5", input)?)?),
-            "window" => self.window.fill(span, window(value(name, "\"10m\"", input)?)?),
-            "key" => self.key.fill(span, value(name, "form.user_id", input)?),
-            "reset_on_success" => self.reset_on_success.fill(span, flag(name, input)?),
-            "success" => self.success.fill(span, value(name, "|out| out.accepted", input)?),
-            "on_limit" => self.on_limit.fill(span, value(name, "|rejection| value", input)?),
-            "on_store_error" => self.on_store_error.fill(span, value(name, "closed", input)?),
-            "name" => self.name.fill(span, named_by(value(name, "\"login\"", input)?)?),
-            "limiter" => self.limiter.fill(span, value(name, "app.limiter", input)?),
-            "crate" => {
-                let path: PathArg = value(name, "crate::limits", input)?;
-                self.krate.fill(span, path.0)
-            }
-            unknown => Err(Error::new(
-                span,
-                match suggest::nearest(unknown, &NAMES) {
-                    Some(known) => format!("there is no argument `{unknown}`: did you mean `{known}`"),
-                    None if input.peek(Token![=]) => {
-                        format!("there is no argument `{unknown}`: write {}", suggest::list(&NAMES))
-                    }
-                    None => format!(
-                        "there is no argument `{unknown}`: write {}, or `key = {unknown}` if that is whom to limit",
-                        suggest::list(&NAMES)
-                    ),
-                },
-            )),
-        }
-    }
+fn unknown(name: &Ident, input: ParseStream<'_>) -> Error {
+    let word = name.to_string();
+    let message = match suggest::nearest(&word, NAMES) {
+        Some(known) => format!("there is no argument `{word}`: did you mean `{known}`"),
+        None if input.peek(Token![=]) => format!("there is no argument `{word}`: write {}", suggest::list(NAMES)),
+        None => format!(
+            "there is no argument `{word}`: write {}, or `key = {word}` if that is whom to limit",
+            suggest::list(NAMES)
+        ),
+    };
+    Error::new(name.span(), message)
+}
 
+impl Args {
     fn positional(&mut self, position: usize, input: ParseStream<'_>) -> Result<()> {
         let expr: Expr = input.parse()?;
         let span = expr.span();
         match position {
             1 => self.count.fill(span, count(expr)?),
-            2 => self.window.fill(span, window(expr)?),
+            2 => self.window.fill(span, length("window", expr)?),
             _ => Err(Error::new_spanned(
                 &expr,
                 "only the count and the window go without a name: write which argument this is, as in `key = ..`",
@@ -176,7 +182,7 @@ fn value<T: Parse>(name: &Ident, example: &str, input: ParseStream<'_>) -> Resul
     input.parse()
 }
 
-fn flag(name: &Ident, input: ParseStream<'_>) -> Result<()> {
+fn flag(name: &Ident, _: &str, input: ParseStream<'_>) -> Result<()> {
     if input.peek(Token![=]) {
         return Err(Error::new(
             name.span(),
@@ -218,7 +224,8 @@ fn count(expr: Expr) -> Result<Count> {
     }
 }
 
-fn window(expr: Expr) -> Result<Window> {
+/// A length of time, of the argument `name`.
+fn length(name: &str, expr: Expr) -> Result<Window> {
     let expr = bare(expr);
     match &expr {
         Expr::Lit(ExprLit {
@@ -226,11 +233,11 @@ fn window(expr: Expr) -> Result<Window> {
         }) => window::parse(text).map(Window::Micros),
         Expr::Lit(ExprLit { lit: Lit::Int(int), .. }) => Err(Error::new_spanned(
             &expr,
-            format_args!("a window has a unit: write `\"{int}s\"`, `\"{int}m\"` or `\"{int}h\"`"),
+            format_args!("a {name} has a unit: write `\"{int}s\"`, `\"{int}m\"` or `\"{int}h\"`"),
         )),
         Expr::Lit(_) => Err(Error::new_spanned(
             &expr,
-            "`window` is a text such as `\"10m\"`, or a constant expression of type `Duration`",
+            format_args!("`{name}` is a text such as `\"10m\"`, or a constant expression of type `Duration`"),
         )),
         _ => Ok(Window::Const(expr)),
     }
@@ -246,17 +253,30 @@ fn named_by(name: LitStr) -> Result<LitStr> {
     Ok(name)
 }
 
+/// One of a few words.
+fn word<T: Copy>(argument: &str, words: &[(&str, T)], input: ParseStream<'_>) -> Result<T> {
+    let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
+    let wrong = |span: Span| Error::new(span, format_args!("`{argument}` is {}", suggest::list(&names)));
+    let given: Ident = input.parse().map_err(|error| wrong(error.span()))?;
+    let found = words.iter().find(|(name, _)| given == name);
+    found.map(|(_, value)| *value).ok_or_else(|| wrong(given.span()))
+}
+
 impl Parse for OnStoreError {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
-        const MODES: [&str; 3] = ["open", "closed", "local"];
-        let wrong = |span: Span| Error::new(span, format_args!("`on_store_error` is {}", suggest::list(&MODES)));
-        let mode: Ident = input.parse().map_err(|error| wrong(error.span()))?;
-        match mode.to_string().as_str() {
-            "open" => Ok(Self::Open),
-            "closed" => Ok(Self::Closed),
-            "local" => Ok(Self::Local),
-            _ => Err(wrong(mode.span())),
-        }
+        let words = [("open", Self::Open), ("closed", Self::Closed), ("local", Self::Local)];
+        word("on_store_error", &words, input)
+    }
+}
+
+impl Parse for Algorithm {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let words = [
+            ("sliding_window", Self::SlidingWindow),
+            ("token_bucket", Self::TokenBucket),
+            ("fixed_window", Self::FixedWindow),
+        ];
+        word("algorithm", &words, input)
     }
 }
 

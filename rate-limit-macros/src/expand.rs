@@ -1,15 +1,17 @@
 //! The limited function.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::spanned::Spanned as _;
-use syn::{Expr, Result};
+use syn::{Error, Expr, Path, Result};
 
-use crate::args::{Count, OnStoreError, Window};
-use crate::model::{Model, Settlement};
+use crate::args::{Args, Count, OnStoreError, Window};
+use crate::error::Errors;
+use crate::items::Items;
+use crate::model::{Model, Numbers, Policy, Rule, Rules, Settle, SettleOn};
 use crate::params::{self, local};
 use crate::ret::Ret;
-use crate::target::MARKER;
+use crate::target::{MARKER, Target, is_exempt};
 
 /// Expands the attribute. On an error the item is emitted as it was, so that no second error follows.
 pub(crate) fn limit_per_time(args: TokenStream, item: TokenStream) -> TokenStream {
@@ -20,28 +22,80 @@ pub(crate) fn limit_per_time(args: TokenStream, item: TokenStream) -> TokenStrea
 }
 
 fn expand(args: TokenStream, item: TokenStream) -> Result<TokenStream> {
-    let target = syn::parse2(item)?;
-    let model = Model::new(syn::parse2(args)?, target)?;
-    Ok(function(model))
+    if is_exempt(&args) {
+        return Err(Error::new_spanned(
+            args,
+            "nothing is exempt here: the `impl` or trait around this has no `limit_per_time`, or this is none of its functions",
+        ));
+    }
+    if let Some(items) = Items::new(&item) {
+        let rules = Rules::new(vec![syn::parse2(args)?], items.inherits())?;
+        return items.limit(&rules);
+    }
+    let mut target: Target = syn::parse2(item)?;
+    target.check()?;
+    let mut errors = Errors::default();
+    let mut attributes: Vec<Args> = errors.take(syn::parse2(args)).into_iter().collect();
+    for stacked in target.take_stacked() {
+        if stacked.is_exempt() {
+            errors.push(Error::new(stacked.span, "a function that has a limit is not exempt: leave out one of the two"));
+        }
+        attributes.extend(errors.take(syn::parse2(stacked.args)));
+    }
+    errors.finish(())?;
+    function(Model::new(Rules::new(attributes, None)?, target)?)
 }
 
-fn function(mut model: Model) -> TokenStream {
-    let body = match (&model.settlement, &model.ret, &model.on_limit) {
-        (None, Ret::Response, None) => checked_response(&mut model),
-        (None, ..) => checked(&model),
-        (Some(_), Ret::Response, None) => settled_response(&mut model),
-        (Some(_), ..) => settled(&mut model),
+/// A function as it is limited.
+pub(crate) fn function(mut model: Model) -> Result<TokenStream> {
+    let limited = match &model.future {
+        Some(_) => in_future(&mut model)?,
+        None => {
+            let body = braced_body(&model);
+            limited(&mut model, body)
+        }
     };
-    let site = site(&model);
     let target = &model.target;
     let (attrs, vis, sig, inner_attrs) = (&target.attrs, &target.vis, &target.sig, &target.inner_attrs);
-    quote! {
+    Ok(quote! {
         #(#attrs)* #vis #sig {
             #(#inner_attrs)*
-            #site
-            #body
+            #limited
         }
+    })
+}
+
+/// A function that returns a future: the check is the first that the future does, so that nothing is charged for one that
+/// is made and dropped.
+///
+/// ```text
+/// // Input
+/// fn login(user: u64) -> impl Future<Output = Result<Token, Error>> { BEFORE async move { BODY } }
+/// // Output
+/// fn login(user: u64) -> impl Future<Output = Result<Token, Error>> { BEFORE async move { LIMITED BODY } }
+/// ```
+fn in_future(model: &mut Model) -> Result<TokenStream> {
+    let Some(mut future) = model.future.take() else {
+        return Ok(TokenStream::new());
+    };
+    if let Some(renamed) = future.renamed_self.take() {
+        model.rules = rename_self(&model.rules, &renamed)?;
     }
+    let body = std::mem::take(&mut future.body);
+    let limited = limited(model, quote!({ #body }));
+    Ok(future.with(&limited))
+}
+
+/// The statements that check a call, run the body, and settle the call.
+fn limited(model: &mut Model, body: TokenStream) -> TokenStream {
+    let site = site(&model.rules);
+    let call = call(&model.rules);
+    let limited = if model.rules.settles() {
+        settled(model, &call, &body)
+    } else {
+        checked(model, &call, &body)
+    };
+    quote!(#site #limited)
 }
 
 /// The check stands in front of the body.
@@ -53,50 +107,45 @@ fn function(mut model: Model) -> TokenStream {
 /// // Output
 /// async fn login(form: Form) -> Result<Token, Error> {
 ///     use ::rate_limit::__private as __rate_limit;
-///     static __RATE_LIMIT_SITE: __rate_limit::Site = { fn here() {} __rate_limit::Site::derived(here) };
+///     static __RATE_LIMIT_SITE: __rate_limit::Site = __rate_limit::Site::derived(|| ());
 ///     let client = __rate_limit::KeyParts::new().part(&(form.user)).finish();
-///     let call = __rate_limit::Call::new(&__RATE_LIMIT_SITE, const { POLICY }, client);
+///     let policy = __rate_limit::sliding_window(5, 600_000_000);
+///     let call = __rate_limit::Call::new(&__RATE_LIMIT_SITE).rule(policy, client);
 ///     if let Err(rejection) = call.admit().await {
 ///         return <Result<Token, Error> as __rate_limit::FromRejection>::from_rejection(rejection);
 ///     }
 ///     { BODY }
 /// }
 /// ```
-fn checked(model: &Model) -> TokenStream {
-    let call = call(model);
-    let refusal = refusal(model);
-    let body = braced_body(model);
-    quote_spanned! {Span::mixed_site()=>
-        #call
-        if let ::core::result::Result::Err(rejection) = call.admit().await {
-            return #refusal;
-        }
-        #body
-    }
-}
-
-/// For `impl IntoResponse`: the body and a refusal are two types, made one.
 ///
-/// ```text
-///     let client = ..;
-///     let call = ..;
-///     let body = async move { MENTIONS { BODY } };
-///     if let Err(rejection) = call.admit().await {
-///         return __rate_limit::Either::Refused(rejection);
-///     }
-///     __rate_limit::Either::Passed(body.await)
-/// ```
-fn checked_response(model: &mut Model) -> TokenStream {
-    let call = call(model);
-    let body = owned_body(model);
-    quote_spanned! {Span::mixed_site()=>
-        #call
-        let body = #body;
-        if let ::core::result::Result::Err(rejection) = call.admit().await {
-            return __rate_limit::Either::Refused(rejection);
+/// With `permit = name`, `let permit = match call.permit().await { .. }; let name = &permit;` stand in place of the `if`. For `impl
+/// IntoResponse` the last is `Either::Passed(async move { MENTIONS { BODY } }.await)`, beside `Either::Refused(rejection)`: the body
+/// and a refusal are two types, made one.
+fn checked(model: &mut Model, call: &TokenStream, body: &TokenStream) -> TokenStream {
+    let refusal = refusal(model, "Either::Refused");
+    let body = match is_response(model) {
+        true => {
+            let owned = owned_body(model, body);
+            quote_spanned!(Span::mixed_site()=> __rate_limit::Either::Passed(#owned.await))
         }
-        __rate_limit::Either::Passed(body.await)
-    }
+        false => body.clone(),
+    };
+    let admit = match &model.rules.permit {
+        None => quote_spanned! {Span::mixed_site()=>
+            if let ::core::result::Result::Err(rejection) = call.admit().await {
+                return #refusal;
+            }
+        },
+        Some(name) => quote_spanned! {Span::mixed_site()=>
+            let permit = match call.permit().await {
+                ::core::result::Result::Ok(permit) => permit,
+                ::core::result::Result::Err(rejection) => return #refusal,
+            };
+            let #name = &permit;
+        },
+    };
+    let deny = deny(model, &refusal);
+    quote!(#deny #call #admit #body)
 }
 
 /// Key, check and body are one inner block, whose value is settled after it.
@@ -107,23 +156,42 @@ fn checked_response(model: &mut Model) -> TokenStream {
 ///     SETTLE, of async move {
 ///         MENTIONS
 ///         if let Some(out) = None::<Result<Token, Error>> { return out; }
-///         let client = ..;
-///         let call = ..;
-///         match call.admit().await {
-///             Ok(permit) => *admitted = Some(permit),
-///             Err(rejection) => return <Result<Token, Error> as __rate_limit::FromRejection>::from_rejection(rejection),
+///         let client = ..; let policy = ..; let call = ..;
+///         if let Err(rejection) = __rate_limit::keep(admitted, call.settled().await) {
+///             return <Result<Token, Error> as __rate_limit::FromRejection>::from_rejection(rejection);
 ///         }
 ///         { BODY }
 ///     }
 ///     .await
 /// ```
-fn settled(model: &mut Model) -> TokenStream {
-    params::name_ignored(&mut model.target.sig.inputs);
-    let mentions = params::mentions(&model.target.sig.inputs);
-    let call = call(model);
-    let refusal = refusal(model);
+///
+/// The block of a function that returns a future mentions and moves nothing: it is within a block that owns what it needs. For
+/// `impl IntoResponse` the check stands in front, and what is settled is `into_response(async move { MENTIONS { BODY } }.await)`: the
+/// response that the value stands for, so that its status tells a success.
+fn settled(model: &mut Model, call: &TokenStream, body: &TokenStream) -> TokenStream {
+    let refusal = refusal(model, "into_response");
+    let deny = deny(model, &refusal);
+    if is_response(model) {
+        let owned = owned_body(model, body);
+        let settle = settle(
+            model,
+            &quote_spanned!(Span::mixed_site()=> __rate_limit::into_response(#owned.await)),
+        );
+        return quote_spanned! {Span::mixed_site()=>
+            #deny
+            #call
+            let mut permit = ::core::option::Option::None;
+            if let ::core::result::Result::Err(rejection) = __rate_limit::keep(&mut permit, call.settled().await) {
+                return #refusal;
+            }
+            #settle
+        };
+    }
     let ret = model.ret.in_expression();
-    let body = braced_body(model);
+    let (owning, mentions) = match model.target.sig.asyncness {
+        Some(_) => (quote!(move), mentions(model)),
+        None => (TokenStream::new(), TokenStream::new()),
+    };
     let pin = quote_spanned! {ret.span().resolved_at(Span::mixed_site())=>
         if let ::core::option::Option::Some(out) = ::core::option::Option::None::<#ret> {
             return out;
@@ -131,14 +199,14 @@ fn settled(model: &mut Model) -> TokenStream {
     };
     let settle = settle(
         model,
-        quote_spanned! {Span::mixed_site()=>
-            async move {
+        &quote_spanned! {Span::mixed_site()=>
+            async #owning {
                 #mentions
                 #pin
+                #deny
                 #call
-                match call.admit().await {
-                    ::core::result::Result::Ok(permit) => *admitted = ::core::option::Option::Some(permit),
-                    ::core::result::Result::Err(rejection) => return #refusal,
+                if let ::core::result::Result::Err(rejection) = __rate_limit::keep(admitted, call.settled().await) {
+                    return #refusal;
                 }
                 #body
             }
@@ -152,45 +220,71 @@ fn settled(model: &mut Model) -> TokenStream {
     }
 }
 
-/// For `impl IntoResponse`: the value becomes the response that it stands for, so that its status tells a success.
+/// Settles `permit` by `out`, an expression, and answers with its value.
 ///
 /// ```text
-///     let client = ..;
-///     let call = ..;
-///     let body = async move { MENTIONS { BODY } };
-///     let permit = match call.admit().await {
-///         Ok(permit) => Some(permit),
-///         Err(rejection) => return __rate_limit::into_response(rejection),
+///     let kept = match { let out = OUT; use __rate_limit::outcome::*; (&&&__rate_limit::Outcome::of(&out)).split(out) } {
+///         Continue(kept) => kept,
+///         Break(out) => return out,
 ///     };
-///     SETTLE, of __rate_limit::into_response(body.await)
+///     __rate_limit::settle(permit, true).await;
+///     __rate_limit::Kept::restore(kept)
 /// ```
-fn settled_response(model: &mut Model) -> TokenStream {
-    let call = call(model);
-    let body = owned_body(model);
-    let settle = settle(
-        model,
-        quote_spanned!(Span::mixed_site()=> __rate_limit::into_response(body.await)),
-    );
-    quote_spanned! {Span::mixed_site()=>
-        #call
-        let body = #body;
-        let permit = match call.admit().await {
-            ::core::result::Result::Ok(permit) => ::core::option::Option::Some(permit),
-            ::core::result::Result::Err(rejection) => return __rate_limit::into_response(rejection),
+///
+/// `out` was borrowed, so its place counts as used for as long as it is in scope: it is out of it before anything is
+/// waited for. A failure returns at once; of a success only what has to be is held while it is settled. Where a failure is settled
+/// too, the whole value is held:
+///
+/// ```text
+///     let out = OUT;
+///     let success = { use __rate_limit::outcome::*; (&&&__rate_limit::Outcome::of(&out)).is_success(&out) };
+///     __rate_limit::settle(permit, success).await;
+///     out
+/// ```
+///
+/// The function's own `success` is asked in place of the type, and about no refusal.
+fn settle(model: &Model, out: &TokenStream) -> TokenStream {
+    let success = model.rules.success.as_ref();
+    if model.rules.settles_failures() {
+        let judged = match success {
+            Some(success) => {
+                quote_spanned!(Span::mixed_site()=> permit.is_some() && __rate_limit::is_success_by(&out, #success))
+            }
+            None => quote_spanned! {Span::mixed_site()=> {
+                use __rate_limit::outcome::*;
+                (&&&__rate_limit::Outcome::of(&out)).is_success(&out)
+            }},
         };
-        #settle
+        return quote_spanned! {Span::mixed_site()=>
+            let out = #out;
+            let success = #judged;
+            __rate_limit::settle(permit, success).await;
+            out
+        };
+    }
+    let split = match success {
+        Some(success) => quote_spanned!(Span::mixed_site()=> __rate_limit::split_by(permit.is_some(), out, #success)),
+        None => quote_spanned! {Span::mixed_site()=>
+            use __rate_limit::outcome::*;
+            (&&&__rate_limit::Outcome::of(&out)).split(out)
+        },
+    };
+    quote_spanned! {Span::mixed_site()=>
+        let kept = match { let out = #out; #split } {
+            ::core::ops::ControlFlow::Continue(kept) => kept,
+            ::core::ops::ControlFlow::Break(out) => return out,
+        };
+        __rate_limit::settle(permit, true).await;
+        __rate_limit::Kept::restore(kept)
     }
 }
 
 /// What stands first in every expansion: the runtime, and what is known of the function once.
-fn site(model: &Model) -> TokenStream {
-    let krate = match &model.krate {
-        Some(path) => path.to_token_stream(),
-        None => quote!(::rate_limit),
-    };
-    let site = match &model.name {
+fn site(rules: &Rules) -> TokenStream {
+    let krate = krate(rules);
+    let site = match &rules.name {
         Some(name) => quote_spanned!(Span::mixed_site()=> __rate_limit::Site::named(#name)),
-        None => quote_spanned!(Span::mixed_site()=> { fn here() {} __rate_limit::Site::derived(here) }),
+        None => quote_spanned!(Span::mixed_site()=> __rate_limit::Site::derived(|| ())),
     };
     let marker = local(MARKER);
     quote_spanned! {Span::mixed_site()=>
@@ -199,19 +293,94 @@ fn site(model: &Model) -> TokenStream {
     }
 }
 
-/// `let client = ..; let call = ..;`, and before them the limiter where one is given: each in a `let` of its own, so
-/// that no borrow or temporary of the user's expressions lives on while the call waits.
-fn call(model: &Model) -> TokenStream {
-    let parts = model.key.iter().map(|part| by_reference(part, "part"));
-    let subject = model.settlement.as_ref().map(|Settlement { span, .. }| {
-        let check = quote_spanned!(span.resolved_at(Span::mixed_site())=> reset_on_success);
-        quote_spanned! {Span::mixed_site()=>
-            .#check(|types| { use __rate_limit::{AddressKey as _, SubjectKey as _}; (&&types).subject() })
-        }
-    });
-    let policy = policy(model);
+fn krate(rules: &Rules) -> TokenStream {
+    match &rules.krate {
+        Some(path) => path.to_token_stream(),
+        None => quote!(::rate_limit),
+    }
+}
+
+/// Turns away before anything is charged.
+fn deny(model: &Model, refusal: &TokenStream) -> Option<TokenStream> {
+    let deny_if = model.rules.deny_if.as_ref()?;
+    let policy = policy(&model.rules.rules[0].policy);
     let marker = local(MARKER);
-    let on_store_error = model.on_store_error.map(|mode| {
+    Some(quote_spanned! {Span::mixed_site()=>
+        if #deny_if {
+            let rejection = __rate_limit::denied(&#marker, #policy);
+            return #refusal;
+        }
+    })
+}
+
+/// `let client = ..; let policy = ..; let call = ..;` for each rule, then the limiter where one is given: each in a `let` of its own,
+/// so that no borrow or temporary of the user's expressions lives on while the call waits. A rule that may be skipped has them
+/// in a branch, so that its key is evaluated only where it is not.
+fn call(rules: &Rules) -> TokenStream {
+    let marker = local(MARKER);
+    let new = quote_spanned!(Span::mixed_site()=> __rate_limit::Call::new(&#marker));
+    let mut call = TokenStream::new();
+    for (place, rule) in rules.rules.iter().enumerate() {
+        let so_far = if place == 0 { new.clone() } else { local("call").into_token_stream() };
+        let client = client(rule);
+        let policy = policy(&rule.policy);
+        let asked = asked(rule);
+        call.extend(match &rule.skip_if {
+            None => quote_spanned! {Span::mixed_site()=>
+                let client = #client;
+                let policy = #policy;
+                let call = #so_far.rule(policy, client)#asked;
+            },
+            Some(skip_if) => quote_spanned! {Span::mixed_site()=>
+                let call = if #skip_if {
+                    #so_far.skip()
+                } else {
+                    let client = #client;
+                    let policy = #policy;
+                    #so_far.rule(policy, client)#asked
+                };
+            },
+        });
+    }
+    if let Some(at) = &rules.at {
+        let at = by_value(at, "at");
+        call.extend(quote_spanned!(Span::mixed_site()=> let call = call #at;));
+    }
+    if let Some(limiter) = &rules.limiter {
+        let span = limiter.span().resolved_at(Span::mixed_site());
+        let given = local("limiter");
+        call.extend(quote_spanned!(span=> let #given = __rate_limit::limiter(&(#limiter));));
+        call.extend(quote_spanned!(Span::mixed_site()=> let call = call.limiter(limiter);));
+    }
+    call
+}
+
+fn client(rule: &Rule) -> TokenStream {
+    if rule.key.is_empty() {
+        return quote_spanned!(Span::mixed_site()=> __rate_limit::ambient());
+    }
+    let parts = rule.key.iter().map(|part| {
+        let span = part.span().resolved_at(Span::mixed_site());
+        let method = Ident::new("part", span);
+        quote_spanned!(span=> .#method(&(#part)))
+    });
+    let subject = match rule.settle {
+        Some(Settle { span, on: SettleOn::ResetOnSuccess }) => {
+            let check = Ident::new("reset_on_success", span.resolved_at(Span::mixed_site()));
+            Some(quote_spanned! {Span::mixed_site()=>
+                .#check(|types| { use __rate_limit::{AddressKey as _, SubjectKey as _}; (&&types).subject() })
+            })
+        }
+        _ => None,
+    };
+    quote_spanned!(Span::mixed_site()=> __rate_limit::KeyParts::new()#(#parts)*#subject.finish())
+}
+
+/// The options of a rule, as calls that follow it.
+fn asked(rule: &Rule) -> TokenStream {
+    let cost = rule.cost.as_ref().map(|cost| by_value(cost, "cost"));
+    let observe = rule.observe.then(|| quote_spanned!(Span::mixed_site()=> .observe()));
+    let on_store_error = rule.on_store_error.map(|mode| {
         let mode = match mode {
             OnStoreError::Open => quote!(Open),
             OnStoreError::Closed => quote!(Closed),
@@ -219,64 +388,113 @@ fn call(model: &Model) -> TokenStream {
         };
         quote_spanned!(Span::mixed_site()=> .on_store_error(__rate_limit::OnStoreError::#mode))
     });
-    let given = model.limiter.as_ref().map(|limiter| {
-        let span = limiter.span().resolved_at(Span::mixed_site());
-        quote_spanned!(span=> let limiter = __rate_limit::limiter(&(#limiter));)
+    let settle = rule.settle.map(|settle| {
+        let on = match settle.on {
+            SettleOn::ResetOnSuccess => quote!(ResetOnSuccess),
+            SettleOn::RefundOnSuccess => quote!(RefundOnSuccess),
+            SettleOn::RefundOnError => quote!(RefundOnError),
+        };
+        quote_spanned!(Span::mixed_site()=> .settle(__rate_limit::SettleOn::#on))
     });
-    let limiter = model
-        .limiter
-        .as_ref()
-        .map(|_| quote_spanned!(Span::mixed_site()=> .limiter(limiter)));
-    quote_spanned! {Span::mixed_site()=>
-        let client = __rate_limit::KeyParts::new()#(#parts)*#subject.finish();
-        #given
-        let call = __rate_limit::Call::new(&#marker, const { #policy }, client)#on_store_error #limiter;
-    }
+    quote!(#cost #observe #on_store_error #settle)
 }
 
-/// `.method(&(expr))`, with what the compiler has to say about its type said at the expression.
-fn by_reference(expr: &Expr, method: &str) -> TokenStream {
+/// `.method(expr)`, with what the compiler has to say about its type said at the expression.
+fn by_value(expr: &Expr, method: &str) -> TokenStream {
     let span = expr.span().resolved_at(Span::mixed_site());
-    let method = syn::Ident::new(method, span);
-    quote_spanned!(span=> .#method(&(#expr)))
+    let method = Ident::new(method, span);
+    quote_spanned!(span=> .#method(#expr))
 }
 
-fn policy(model: &Model) -> TokenStream {
+fn policy(policy: &Policy) -> TokenStream {
+    let (numbers, block) = match policy {
+        Policy::Own { numbers, block } => (numbers, block),
+        Policy::OfTrait(of) => {
+            let policy = local(POLICY_OF_TRAIT);
+            return quote_spanned!(of.span()=> <Self as #of>::#policy());
+        }
+    };
+    let (algorithm, count, span, check) = match numbers {
+        Numbers::SlidingWindow(count, window) => ("sliding_window", count, window, "window"),
+        Numbers::FixedWindow(count, window) => ("fixed_window", count, window, "window"),
+        Numbers::TokenBucket(capacity, refill) => ("token_bucket", capacity, refill, "refill"),
+    };
+    let algorithm = local(algorithm);
+    // The literals of a window were checked where they were read; those of a bucket hang together.
+    if let (Count::Number(count), Window::Micros(micros), None, "window") = (count, span, block, check) {
+        return quote_spanned!(Span::mixed_site()=> __rate_limit::#algorithm(#count, #micros));
+    }
     let checked = |expr: &Expr, check: &str| {
         let span = expr.span().resolved_at(Span::mixed_site());
-        let check = syn::Ident::new(check, span);
+        let check = Ident::new(check, span);
         quote_spanned!(span=> __rate_limit::#check(#expr))
     };
-    let count = match &model.count {
+    let length = |length: &Window, check| match length {
+        Window::Micros(micros) => quote_spanned!(Span::mixed_site()=> ::core::time::Duration::from_micros(#micros)),
+        Window::Const(expr) => checked(expr, check),
+    };
+    let count = match count {
         Count::Number(count) => count.to_token_stream(),
         Count::Const(expr) => checked(expr, "count"),
     };
-    let window = match &model.window {
-        Window::Micros(micros) => quote_spanned!(Span::mixed_site()=> ::core::time::Duration::from_micros(#micros)),
-        Window::Const(expr) => checked(expr, "window"),
-    };
-    quote_spanned!(Span::mixed_site()=> __rate_limit::policy(#count, #window))
+    let span = length(span, check);
+    let block = block.as_ref().map(|block| {
+        let block = length(block, "window");
+        quote_spanned!(Span::mixed_site()=> .block(#block))
+    });
+    quote_spanned!(Span::mixed_site()=> const { __rate_limit::Policy::#algorithm(#count, #span)#block })
 }
 
-/// The value that says "refused", from `rejection`.
-fn refusal(model: &Model) -> TokenStream {
+/// The hidden function by which a trait tells its numbers to its `impl`s. A constant in its place would keep the trait from
+/// being used as `dyn`.
+const POLICY_OF_TRAIT: &str = "__rate_limit_policy";
+
+pub(crate) fn policy_of_trait(rules: &Rules) -> TokenStream {
+    let krate = krate(rules);
+    let name = local(POLICY_OF_TRAIT);
+    let policy = policy(&rules.rules[0].policy);
+    quote_spanned! {Span::mixed_site()=>
+        #[doc(hidden)]
+        fn #name() -> #krate::Policy
+        where
+            Self: ::core::marker::Sized,
+        {
+            use #krate::__private as __rate_limit;
+            #policy
+        }
+    }
+}
+
+/// The value that says "refused", from `rejection`; for `impl IntoResponse`, by this function of ours.
+fn refusal(model: &Model, response: &str) -> TokenStream {
     let ret = model.ret.in_expression();
-    if let Some(value) = &model.on_limit {
+    let rejection = local("rejection");
+    if let Some(value) = &model.rules.on_limit {
         let span = value.span().resolved_at(Span::mixed_site());
-        let rejection = local("rejection");
         return quote_spanned!(span=> __rate_limit::on_limit::<#ret>(#rejection, #value));
     }
+    if is_response(model) {
+        let response: Path = syn::parse_str(response).unwrap_or_else(|_| unreachable!("it is one of ours"));
+        return quote_spanned!(Span::mixed_site()=> __rate_limit::#response(rejection));
+    }
     let span = ret.span().resolved_at(Span::mixed_site());
-    let rejection = local("rejection");
     quote_spanned!(span=> <#ret as __rate_limit::FromRejection>::from_rejection(#rejection))
 }
 
+/// Whether the value and a refusal have to be made one type. With `on_limit` they are one already.
+fn is_response(model: &Model) -> bool {
+    matches!(model.ret, Ret::Response) && model.rules.on_limit.is_none()
+}
+
 /// A block that owns the arguments and is the body.
-fn owned_body(model: &mut Model) -> TokenStream {
-    params::name_ignored(&mut model.target.sig.inputs);
-    let mentions = params::mentions(&model.target.sig.inputs);
-    let body = braced_body(model);
+fn owned_body(model: &mut Model, body: &TokenStream) -> TokenStream {
+    let mentions = mentions(model);
     quote_spanned!(Span::mixed_site()=> async move { #mentions #body })
+}
+
+fn mentions(model: &mut Model) -> TokenStream {
+    params::name_ignored(&mut model.target.sig.inputs);
+    params::mentions(&model.target.sig.inputs)
 }
 
 /// The body in the braces that it was written in, so that the compiler points at them.
@@ -287,41 +505,39 @@ fn braced_body(model: &Model) -> TokenStream {
     tokens
 }
 
-/// Settles `permit` by `out`, an expression, and answers with its value.
-///
-/// ```text
-///     let kept = match { let out = OUT; if permit.is_none() { return out; } SPLIT } {
-///         Continue(kept) => kept,
-///         Break(out) => return out,
-///     };
-///     __rate_limit::settle(&__RATE_LIMIT_SITE, permit).await;
-///     __rate_limit::Kept::restore(kept)
-/// ```
-///
-/// SPLIT is `{ use TRAITS; (&&&__rate_limit::Outcome::of(&out)).split(out) }`, or asks the function's own `success`. A
-/// refusal is no outcome, and is not asked about.
-///
-/// `out` was borrowed, so its place counts as used for as long as it is in scope: it is out of it before anything is
-/// waited for. A failure returns at once; of a success only what has to be is held while it is settled.
-fn settle(model: &Model, out: TokenStream) -> TokenStream {
-    let success = model
-        .settlement
-        .as_ref()
-        .and_then(|settlement| settlement.success.as_ref());
-    let split = match success {
-        Some(success) => quote_spanned!(Span::mixed_site()=> __rate_limit::split_by(out, #success)),
-        None => quote_spanned! {Span::mixed_site()=> {
-            use __rate_limit::{AnyResult as _, AnyValue as _, ResultWithStatus as _, WithStatus as _};
-            (&&&__rate_limit::Outcome::of(&out)).split(out)
-        }},
-    };
-    let marker = local(MARKER);
-    quote_spanned! {Span::mixed_site()=>
-        let kept = match { let out = #out; if permit.is_none() { return out; } #split } {
-            ::core::ops::ControlFlow::Continue(kept) => kept,
-            ::core::ops::ControlFlow::Break(out) => return out,
-        };
-        __rate_limit::settle(&#marker, permit).await;
-        __rate_limit::Kept::restore(kept)
+/// The rules with `self` called what `#[async_trait]` calls it.
+fn rename_self(rules: &Rules, renamed: &Ident) -> Result<Rules> {
+    let rename = |expr: &Expr| syn::parse2::<Expr>(replace_self(expr.to_token_stream(), renamed));
+    let rename_option = |expr: &Option<Expr>| expr.as_ref().map(rename).transpose();
+    let mut rules = rules.clone();
+    for expr in [
+        &mut rules.success,
+        &mut rules.deny_if,
+        &mut rules.on_limit,
+        &mut rules.at,
+        &mut rules.limiter,
+    ] {
+        *expr = rename_option(expr)?;
     }
+    for rule in &mut rules.rules {
+        rule.cost = rename_option(&rule.cost)?;
+        rule.skip_if = rename_option(&rule.skip_if)?;
+        rule.key = rule.key.iter().map(rename).collect::<Result<_>>()?;
+    }
+    Ok(rules)
+}
+
+fn replace_self(tokens: TokenStream, renamed: &Ident) -> TokenStream {
+    tokens
+        .into_iter()
+        .map(|token| match token {
+            TokenTree::Ident(ident) if ident == "self" => renamed.clone().into(),
+            TokenTree::Group(group) => {
+                let mut inner = proc_macro2::Group::new(group.delimiter(), replace_self(group.stream(), renamed));
+                inner.set_span(group.span());
+                inner.into()
+            }
+            token => token,
+        })
+        .collect()
 }

@@ -8,6 +8,8 @@
 mod args;
 mod error;
 mod expand;
+mod future;
+mod items;
 mod model;
 mod params;
 mod ret;

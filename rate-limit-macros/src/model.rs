@@ -2,85 +2,296 @@
 
 use proc_macro2::Span;
 use syn::spanned::Spanned as _;
-use syn::{Error, Expr, LitStr, Path, Result};
+use syn::{Error, Expr, Ident, LitStr, Path, Result};
 
-use crate::args::{Args, Count, OnStoreError, Window};
+use crate::args::{Algorithm, Args, Count, OnStoreError, Window};
 use crate::error::Errors;
+use crate::future::{self, FutureBody};
 use crate::ret::Ret;
+use crate::slot::Slot;
 use crate::target::Target;
 
 /// The count and the window of a policy that names neither.
 const DEFAULT_COUNT: u32 = 5;
 const DEFAULT_WINDOW: u64 = 60_000_000;
+/// How many rules a call takes.
+const MAX_RULES: usize = 8;
 
-/// One limited function.
-pub(crate) struct Model {
-    pub(crate) target: Target,
-    pub(crate) ret: Ret,
-    pub(crate) count: Count,
-    pub(crate) window: Window,
-    /// The parts of the key, at least one.
-    pub(crate) key: Vec<Expr>,
-    pub(crate) settlement: Option<Settlement>,
+/// What all attributes of a function say.
+#[derive(Clone)]
+pub(crate) struct Rules {
+    /// At least one.
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) success: Option<Expr>,
+    pub(crate) deny_if: Option<Expr>,
     pub(crate) on_limit: Option<Expr>,
-    pub(crate) on_store_error: Option<OnStoreError>,
+    pub(crate) permit: Option<Ident>,
+    pub(crate) at: Option<Expr>,
     pub(crate) name: Option<LitStr>,
     pub(crate) limiter: Option<Expr>,
     pub(crate) krate: Option<Path>,
 }
 
-/// What is done after a success.
-pub(crate) struct Settlement {
-    /// Where it is asked for.
-    pub(crate) span: Span,
-    pub(crate) success: Option<Expr>,
+/// What one attribute says.
+#[derive(Clone)]
+pub(crate) struct Rule {
+    pub(crate) policy: Policy,
+    /// The parts of the key, or none for the ambient client.
+    pub(crate) key: Vec<Expr>,
+    pub(crate) cost: Option<Expr>,
+    pub(crate) skip_if: Option<Expr>,
+    pub(crate) observe: bool,
+    pub(crate) on_store_error: Option<OnStoreError>,
+    pub(crate) settle: Option<Settle>,
 }
 
-impl Model {
-    pub(crate) fn new(args: Args, target: Target) -> Result<Self> {
+#[derive(Clone)]
+pub(crate) enum Policy {
+    Own {
+        numbers: Numbers,
+        block: Option<Window>,
+    },
+    /// That of the trait.
+    OfTrait(Path),
+}
+
+#[derive(Clone)]
+pub(crate) enum Numbers {
+    SlidingWindow(Count, Window),
+    FixedWindow(Count, Window),
+    TokenBucket(Count, Window),
+}
+
+/// How a rule settles a call.
+#[derive(Clone, Copy)]
+pub(crate) struct Settle {
+    /// Where it is asked for.
+    pub(crate) span: Span,
+    pub(crate) on: SettleOn,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum SettleOn {
+    ResetOnSuccess,
+    RefundOnSuccess,
+    RefundOnError,
+}
+
+impl Rules {
+    /// From the attributes of one function, the outermost first. `of` is the trait whose numbers hold where none are given.
+    pub(crate) fn new(attributes: Vec<Args>, of: Option<&Path>) -> Result<Self> {
         let mut errors = Errors::default();
-        let key = errors.take(key(args.key.value())).unwrap_or_default();
-        let settlement = match (args.reset_on_success.given(), args.success.given()) {
-            (Some(reset), success) => Some(Settlement {
-                span: reset.span,
-                success: success.map(|success| success.value),
-            }),
-            (None, Some(success)) => {
-                errors.push(Error::new(
-                    success.span,
-                    "`success` has no effect by itself: add `reset_on_success`, or leave it out",
-                ));
-                None
+        let mut once = Once::default();
+        let mut rules = Vec::new();
+        for mut args in attributes {
+            if rules.len() == MAX_RULES {
+                errors.push(Error::new(Span::call_site(), "a function has at most 8 limits"));
+                break;
             }
-            (None, None) => None,
-        };
-        let ret = Ret::new(&target.sig.output);
-        let on_limit = args.on_limit.value();
-        if on_limit.is_none() {
-            errors.take(holds_a_refusal(&ret, &target));
+            errors.take(once.take(&mut args));
+            let token_bucket = matches!(args.algorithm.peek(), Some(Algorithm::TokenBucket));
+            rules.extend(errors.take(Rule::new(args, of)));
+            once.all_buckets &= token_bucket;
         }
+        once.check(&rules, &mut errors);
         errors.finish(Self {
-            target,
-            ret,
-            count: args.count.value().unwrap_or(Count::Number(DEFAULT_COUNT)),
-            window: args.window.value().unwrap_or(Window::Micros(DEFAULT_WINDOW)),
+            rules,
+            success: once.success.value(),
+            deny_if: once.deny_if.value(),
+            on_limit: once.on_limit.value(),
+            permit: once.permit.value(),
+            at: once.at.value(),
+            name: once.name.value(),
+            limiter: once.limiter.value(),
+            krate: once.krate.value(),
+        })
+    }
+
+    pub(crate) fn settles(&self) -> bool {
+        self.rules.iter().any(|rule| rule.settle.is_some())
+    }
+
+    /// Whether something is settled after a failure, so that it has to be held until that is done.
+    pub(crate) fn settles_failures(&self) -> bool {
+        let on_error = |rule: &Rule| rule.settle.is_some_and(|settle| settle.on == SettleOn::RefundOnError);
+        self.rules.iter().any(on_error)
+    }
+}
+
+/// What is said once, on any of the attributes.
+struct Once {
+    success: Slot<Expr>,
+    deny_if: Slot<Expr>,
+    on_limit: Slot<Expr>,
+    permit: Slot<Ident>,
+    at: Slot<Expr>,
+    name: Slot<LitStr>,
+    limiter: Slot<Expr>,
+    krate: Slot<Path>,
+    all_buckets: bool,
+}
+
+impl Default for Once {
+    fn default() -> Self {
+        Self {
+            success: Slot::new("success"),
+            deny_if: Slot::new("deny_if"),
+            on_limit: Slot::new("on_limit"),
+            permit: Slot::new("permit"),
+            at: Slot::new("at"),
+            name: Slot::new("name"),
+            limiter: Slot::new("limiter"),
+            krate: Slot::new("crate"),
+            all_buckets: true,
+        }
+    }
+}
+
+impl Once {
+    fn take(&mut self, args: &mut Args) -> Result<()> {
+        let mut errors = Errors::default();
+        errors.take(self.success.merge(&mut args.success));
+        errors.take(self.deny_if.merge(&mut args.deny_if));
+        errors.take(self.on_limit.merge(&mut args.on_limit));
+        errors.take(self.permit.merge(&mut args.permit));
+        errors.take(self.at.merge(&mut args.at));
+        errors.take(self.name.merge(&mut args.name));
+        errors.take(self.limiter.merge(&mut args.limiter));
+        errors.take(self.krate.merge(&mut args.krate));
+        errors.finish(())
+    }
+
+    fn check(&self, rules: &[Rule], errors: &mut Errors) {
+        let settles = rules.iter().any(|rule| rule.settle.is_some());
+        if let (Some(span), false) = (self.success.span(), settles) {
+            errors.push(Error::new(
+                span,
+                "`success` has no effect by itself: add `reset_on_success`, or leave it out",
+            ));
+        }
+        if let (Some(span), true) = (self.permit.span(), settles) {
+            errors.push(Error::new(
+                span,
+                "a call that is settled gives no permit: leave out `permit`, or settle by hand with what it gives",
+            ));
+        }
+        if let (Some(span), false) = (self.at.span(), self.all_buckets) {
+            errors.push(Error::new(
+                span,
+                "only a token bucket goes by the time of the event: add `algorithm = token_bucket`, or leave out `at`",
+            ));
+        }
+    }
+}
+
+impl Rule {
+    fn new(args: Args, of: Option<&Path>) -> Result<Self> {
+        let mut errors = Errors::default();
+        let settle = errors.take(settle(&args)).flatten();
+        let key = errors.take(key(&args, settle)).unwrap_or_default();
+        let cost = args.cost.clone().value();
+        let (skip_if, observe) = (args.skip_if.clone().value(), args.observe.span().is_some());
+        let on_store_error = args.on_store_error.clone().value();
+        let policy = errors.take(policy(args, of));
+        let default = Policy::Own {
+            numbers: Numbers::SlidingWindow(Count::Number(DEFAULT_COUNT), Window::Micros(DEFAULT_WINDOW)),
+            block: None,
+        };
+        errors.finish(Self {
+            policy: policy.unwrap_or(default),
             key,
-            settlement,
-            on_limit,
-            on_store_error: args.on_store_error.value(),
-            name: args.name.value(),
-            limiter: args.limiter.value(),
-            krate: args.krate.value(),
+            cost,
+            skip_if,
+            observe,
+            on_store_error,
+            settle,
         })
     }
 }
 
-fn key(key: Option<Expr>) -> Result<Vec<Expr>> {
-    let Some(key) = key else {
-        return Err(Error::new(
-            Span::call_site(),
-            "whom to limit is missing: write `key = ..` with what tells callers apart, as in `key = form.user_id`",
-        ));
+fn settle(args: &Args) -> Result<Option<Settle>> {
+    let asked = [
+        (args.reset_on_success.span(), SettleOn::ResetOnSuccess),
+        (args.refund_on_success.span(), SettleOn::RefundOnSuccess),
+        (args.refund_on_error.span(), SettleOn::RefundOnError),
+    ];
+    let mut given = asked.into_iter().filter_map(|(span, on)| span.map(|span| Settle { span, on }));
+    let first = given.next();
+    match given.next() {
+        Some(second) => Err(Error::new(
+            second.span,
+            "a limit settles a call in one way: leave out all but one of `reset_on_success`, `refund_on_success` and \
+             `refund_on_error`",
+        )),
+        None => Ok(first),
+    }
+}
+
+fn policy(args: Args, of: Option<&Path>) -> Result<Policy> {
+    let spans = [
+        args.count.span(),
+        args.window.span(),
+        args.algorithm.span(),
+        args.capacity.span(),
+        args.refill.span(),
+        args.block.span(),
+    ];
+    if let (Some(of), true) = (of, spans.iter().all(Option::is_none)) {
+        return Ok(Policy::OfTrait(of.clone()));
+    }
+    let algorithm_span = args.algorithm.span();
+    let algorithm = args.algorithm.value().unwrap_or(Algorithm::SlidingWindow);
+    let numbers = match algorithm {
+        Algorithm::TokenBucket => {
+            if let Some(span) = args.count.span().or(args.window.span()) {
+                return Err(Error::new(
+                    span,
+                    "a token bucket has no count and no window: write `capacity = 3, refill = \"50s\"`",
+                ));
+            }
+            match (args.capacity.value(), args.refill.value()) {
+                (Some(capacity), Some(refill)) => Numbers::TokenBucket(capacity, refill),
+                _ => {
+                    return Err(Error::new(
+                        algorithm_span.unwrap_or_else(Span::call_site),
+                        "a token bucket needs both its numbers: write `capacity = 3, refill = \"50s\"`",
+                    ));
+                }
+            }
+        }
+        windows => {
+            if let Some(span) = args.capacity.span().or(args.refill.span()) {
+                return Err(Error::new(
+                    span,
+                    "only a token bucket has a capacity and a refill: add `algorithm = token_bucket`, or write `count` and \
+                     `window`",
+                ));
+            }
+            let count = args.count.value().unwrap_or(Count::Number(DEFAULT_COUNT));
+            let window = args.window.value().unwrap_or(Window::Micros(DEFAULT_WINDOW));
+            match windows {
+                Algorithm::FixedWindow => Numbers::FixedWindow(count, window),
+                _ => Numbers::SlidingWindow(count, window),
+            }
+        }
+    };
+    Ok(Policy::Own {
+        numbers,
+        block: args.block.value(),
+    })
+}
+
+fn key(args: &Args, settle: Option<Settle>) -> Result<Vec<Expr>> {
+    let resets = settle.filter(|settle| settle.on == SettleOn::ResetOnSuccess);
+    let Some(key) = args.key.clone().value() else {
+        return match resets {
+            Some(Settle { span, .. }) => Err(Error::new(
+                span,
+                "whose record a success clears is missing: write `key = ..` with the account that is tried, as in \
+                 `key = form.user_id`",
+            )),
+            None => Ok(Vec::new()),
+        };
     };
     let span = key.span();
     let parts = parts(key);
@@ -88,6 +299,13 @@ fn key(key: Option<Expr>) -> Result<Vec<Expr>> {
         return Err(Error::new(
             span,
             "`()` names nobody: for one counter that all callers share, say so with a constant, as in `key = \"everybody\"`",
+        ));
+    }
+    if let (Some(Settle { span, .. }), true) = (resets, parts.iter().all(|part| matches!(part, Expr::Lit(_)))) {
+        return Err(Error::new(
+            span,
+            "the key is the same for everybody, so anybody's success would clear it: name the account that is tried, as in \
+             `key = form.user_id`",
         ));
     }
     Ok(parts)
@@ -100,6 +318,37 @@ fn parts(key: Expr) -> Vec<Expr> {
         Expr::Paren(paren) => parts(*paren.expr),
         Expr::Group(group) => parts(*group.expr),
         part => vec![part],
+    }
+}
+
+/// One limited function.
+pub(crate) struct Model {
+    pub(crate) rules: Rules,
+    pub(crate) target: Target,
+    pub(crate) ret: Ret,
+    /// The body of a function that returns a future and is not `async`.
+    pub(crate) future: Option<FutureBody>,
+}
+
+impl Model {
+    pub(crate) fn new(rules: Rules, target: Target) -> Result<Self> {
+        target.check()?;
+        let (ret, future) = match (target.sig.asyncness, future::output(&target.sig.output)) {
+            (None, Some(output)) => {
+                let future = FutureBody::new(&target.sig, target.body.clone())?;
+                (Ret::of(&output), Some(future))
+            }
+            _ => (Ret::new(&target.sig.output), None),
+        };
+        if rules.on_limit.is_none() {
+            holds_a_refusal(&ret, &target)?;
+        }
+        Ok(Self {
+            rules,
+            target,
+            ret,
+            future,
+        })
     }
 }
 

@@ -20,13 +20,17 @@ pub(crate) enum Ret {
 
 impl Ret {
     pub(crate) fn new(output: &ReturnType) -> Self {
-        let ReturnType::Type(_, ty) = output else {
-            return Self::Unit;
-        };
-        match &**ty {
+        match output {
+            ReturnType::Type(_, ty) => Self::of(ty),
+            ReturnType::Default => Self::Unit,
+        }
+    }
+
+    pub(crate) fn of(ty: &Type) -> Self {
+        match ty {
             Type::ImplTrait(opaque) if is_response(opaque) => Self::Response,
-            Type::ImplTrait(_) => Self::Opaque((**ty).clone()),
-            _ => Self::Named((**ty).clone()),
+            Type::ImplTrait(_) => Self::Opaque(ty.clone()),
+            _ => Self::Named(ty.clone()),
         }
     }
 

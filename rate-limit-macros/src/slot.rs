@@ -4,12 +4,14 @@ use proc_macro2::Span;
 use syn::{Error, Result};
 
 /// An argument that was given, and where.
-pub(crate) struct Given<T> {
-    pub(crate) span: Span,
-    pub(crate) value: T,
+#[derive(Clone)]
+struct Given<T> {
+    span: Span,
+    value: T,
 }
 
 /// The place of an argument.
+#[derive(Clone)]
 pub(crate) struct Slot<T> {
     name: &'static str,
     given: Option<Given<T>>,
@@ -32,8 +34,22 @@ impl<T> Slot<T> {
         Ok(())
     }
 
-    pub(crate) fn given(self) -> Option<Given<T>> {
-        self.given
+    /// Where it was given.
+    pub(crate) fn span(&self) -> Option<Span> {
+        self.given.as_ref().map(|given| given.span)
+    }
+
+    /// Takes over what another place for the same argument holds: one of the two may.
+    pub(crate) fn merge(&mut self, other: &mut Self) -> Result<()> {
+        match other.given.take() {
+            Some(given) => self.fill(given.span, given.value),
+            None => Ok(()),
+        }
+    }
+
+    /// What it holds.
+    pub(crate) fn peek(&self) -> Option<&T> {
+        self.given.as_ref().map(|given| &given.value)
     }
 
     pub(crate) fn value(self) -> Option<T> {

@@ -1,10 +1,13 @@
-//! The item that the attribute stands on.
+//! The function that the attribute stands on.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned as _;
 use syn::token::Brace;
-use syn::{Attribute, Error, Result, Signature, Token, Visibility, braced};
+use syn::{Attribute, Error, Meta, Result, Signature, Token, Visibility, braced};
+
+use crate::future;
 
 /// A function. Its body is not parsed.
 pub(crate) struct Target {
@@ -27,7 +30,7 @@ impl Parse for Target {
         if !starts_function(input) {
             return Err(Error::new(
                 input.span(),
-                "`limit_per_time` limits async functions: put it on an `async fn`",
+                "`limit_per_time` limits async functions: put it on an `async fn`, or on an `impl` or trait that has some",
             ));
         }
         let sig: Signature = input.parse()?;
@@ -42,21 +45,20 @@ impl Parse for Target {
         }
         let content;
         let brace = braced!(content in input);
-        let target = Self {
+        Ok(Self {
             attrs,
             vis,
             sig,
             inner_attrs: content.call(Attribute::parse_inner)?,
             brace,
             body: content.parse()?,
-        };
-        target.check()?;
-        Ok(target)
+        })
     }
 }
 
 impl Target {
-    fn check(&self) -> Result<()> {
+    /// Whether it can be limited at all.
+    pub(crate) fn check(&self) -> Result<()> {
         let name = &self.sig.ident;
         if let Some(constness) = &self.sig.constness {
             return Err(Error::new(
@@ -64,7 +66,7 @@ impl Target {
                 format_args!("a `const fn` cannot be limited: make `{name}` an `async fn`"),
             ));
         }
-        if self.sig.asyncness.is_none() {
+        if !self.is_async() {
             return Err(Error::new(
                 self.sig.fn_token.span,
                 if self.attrs.iter().any(is_test) {
@@ -74,12 +76,6 @@ impl Target {
                 } else {
                     format!("`{name}` is not async: write `async fn {name}`")
                 },
-            ));
-        }
-        if let Some(second) = self.attrs.iter().find(|attr| is_ours(attr)) {
-            return Err(Error::new(
-                second.path().span(),
-                "a function has one `limit_per_time`: leave this one out",
             ));
         }
         if mentions_marker(self.body.clone()) {
@@ -93,10 +89,71 @@ impl Target {
         }
         Ok(())
     }
+
+    /// Whether it is an `async fn`, or its return type says that it returns a future.
+    pub(crate) fn is_async(&self) -> bool {
+        self.sig.asyncness.is_some() || future::output(&self.sig.output).is_some()
+    }
+
+    /// The attributes of ours that stand below.
+    pub(crate) fn stacked(&self) -> Vec<Stacked> {
+        let ours = self.attrs.iter().filter(|attr| is_ours(attr));
+        ours.map(Stacked::new).collect()
+    }
+
+    /// Takes them off.
+    pub(crate) fn take_stacked(&mut self) -> Vec<Stacked> {
+        let stacked = self.stacked();
+        self.attrs.retain(|attr| !is_ours(attr));
+        stacked
+    }
+}
+
+impl ToTokens for Target {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        let Self {
+            attrs,
+            vis,
+            sig,
+            inner_attrs,
+            brace,
+            body,
+        } = self;
+        tokens.extend(quote!(#(#attrs)* #vis #sig));
+        brace.surround(tokens, |tokens| tokens.extend(quote!(#(#inner_attrs)* #body)));
+    }
+}
+
+/// An attribute of ours below another.
+pub(crate) struct Stacked {
+    pub(crate) span: Span,
+    pub(crate) args: TokenStream,
+}
+
+impl Stacked {
+    fn new(attr: &Attribute) -> Self {
+        Self {
+            span: attr.path().span(),
+            args: match &attr.meta {
+                Meta::List(list) => list.tokens.clone(),
+                _ => TokenStream::new(),
+            },
+        }
+    }
+
+    /// `#[limit_per_time(exempt)]`.
+    pub(crate) fn is_exempt(&self) -> bool {
+        is_exempt(&self.args)
+    }
+}
+
+/// Whether the arguments are `exempt` alone.
+pub(crate) fn is_exempt(args: &TokenStream) -> bool {
+    args.to_string() == "exempt"
 }
 
 /// Whether a function comes next, with whatever qualifiers.
-fn starts_function(input: ParseStream<'_>) -> bool {
+pub(crate) fn starts_function(input: ParseStream<'_>) -> bool {
     input.fork().parse::<Signature>().is_ok()
 }
 

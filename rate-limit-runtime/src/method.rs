@@ -97,7 +97,7 @@ enum Origin {
 }
 
 impl Site {
-    /// The site whose `static` holds the function item `here`: its type name tells the enclosing function.
+    /// The site whose `static` holds the closure `here`: its type name tells the enclosing function.
     #[must_use]
     pub const fn derived<F: Copy>(_here: F) -> Self {
         Self::new(Origin::Derived(std::any::type_name::<F>))
@@ -142,11 +142,11 @@ impl Leak for Cow<'static, str> {
     }
 }
 
-/// The path of the function in which an item stands whose type name is `item`: without the item itself, the
+/// The path of the function in which a closure stands whose type name is `item`: without the closure itself, the
 /// static and the closures around it, and without lifetimes, which compilers print differently.
 fn enclosing_function(item: &'static str) -> Cow<'static, str> {
     let mut path = item;
-    for own in ["::here", "::__RATE_LIMIT_SITE"] {
+    for own in ["::{{closure}}", "::__RATE_LIMIT_SITE"] {
         path = path.strip_suffix(own).unwrap_or(path);
     }
     while let Some(outer) = path.strip_suffix("::{{closure}}") {
@@ -208,14 +208,14 @@ mod tests {
     #[test]
     fn the_item_and_what_is_around_it_is_stripped() {
         let name = |item| enclosing_function(item).into_owned();
-        assert_eq!(name("m::login::__RATE_LIMIT_SITE::here"), "m::login");
-        assert_eq!(name("m::A::f::{{closure}}::__RATE_LIMIT_SITE::here"), "m::A::f");
+        assert_eq!(name("m::login::__RATE_LIMIT_SITE::{{closure}}"), "m::login");
+        assert_eq!(name("m::A::f::{{closure}}::__RATE_LIMIT_SITE::{{closure}}"), "m::A::f");
         assert_eq!(
-            name("m::f::{{closure}}::g::{{closure}}::{{closure}}::__RATE_LIMIT_SITE::here"),
+            name("m::f::{{closure}}::g::{{closure}}::{{closure}}::__RATE_LIMIT_SITE::{{closure}}"),
             "m::f::{{closure}}::g"
         );
         assert_eq!(
-            name("<m::A as m::Tr>::r::{{closure}}::__RATE_LIMIT_SITE::here"),
+            name("<m::A as m::Tr>::r::{{closure}}::__RATE_LIMIT_SITE::{{closure}}"),
             "<m::A as m::Tr>::r"
         );
     }

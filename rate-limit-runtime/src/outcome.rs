@@ -165,9 +165,10 @@ pub fn is_success_by<R>(value: &R, success: impl FnOnce(&R) -> bool) -> bool {
     success(value)
 }
 
-/// By the function's own `success = |out| ..`. The value is kept whole: an `Err` may be a success here.
-pub fn split_by<R>(value: R, success: impl FnOnce(&R) -> bool) -> ControlFlow<R, Whole<R>> {
-    if success(&value) {
+/// By the function's own `success = |out| ..`. The value is kept whole: an `Err` may be a success here. What a call that was not
+/// admitted returns is none, and is not asked about.
+pub fn split_by<R>(admitted: bool, value: R, success: impl FnOnce(&R) -> bool) -> ControlFlow<R, Whole<R>> {
+    if admitted && success(&value) {
         ControlFlow::Continue(Whole(value))
     } else {
         ControlFlow::Break(value)

@@ -21,18 +21,20 @@ use crate::store::Reply;
 pub struct Call {
     site: &'static Site,
     rules: SmallVec<[Asked; 2]>,
+    /// The place of the next rule.
+    place: u8,
+    at: Option<SystemTime>,
     limiter: Option<Limiter>,
 }
 
 /// One rule of a call: of each attribute, unless it is skipped.
 #[derive(Debug)]
-pub struct Asked {
+struct Asked {
     policy: Policy,
     client: Result<Client, KeyError>,
     place: u8,
     cost: u32,
     observe: bool,
-    at: Option<SystemTime>,
     on_store_error: Option<OnStoreError>,
     settle: Option<SettleOn>,
 }
@@ -49,69 +51,20 @@ pub enum SettleOn {
 }
 
 impl Asked {
-    /// The rule at `place`, for `client`.
-    #[must_use]
-    pub const fn new(place: u8, policy: Policy, client: Result<Client, KeyError>) -> Self {
-        Self {
-            policy,
-            client,
-            place,
-            cost: 1,
-            observe: false,
-            at: None,
-            on_store_error: None,
-            settle: None,
-        }
-    }
-
-    /// What `cost = ..` says.
-    #[must_use]
-    pub const fn cost(mut self, cost: u32) -> Self {
-        self.cost = cost;
-        self
-    }
-
-    /// What `observe` says.
-    #[must_use]
-    pub const fn observe(mut self) -> Self {
-        self.observe = true;
-        self
-    }
-
-    /// What `at = ..` says.
-    #[must_use]
-    pub const fn at(mut self, at: SystemTime) -> Self {
-        self.at = Some(at);
-        self
-    }
-
-    /// What `on_store_error = ..` says.
-    #[must_use]
-    pub const fn on_store_error(mut self, mode: OnStoreError) -> Self {
-        self.on_store_error = Some(mode);
-        self
-    }
-
-    /// What `reset_on_success`, `refund_on_success` or `refund_on_error` says.
-    #[must_use]
-    pub const fn settle(mut self, settle: SettleOn) -> Self {
-        self.settle = Some(settle);
-        self
-    }
-
-    fn rule(&self, site: &'static Site, client: Client) -> Rule {
-        let rule = Rule::new(self.policy, Key::new(site.method(), client))
+    fn rule(&self, call: &Call, client: Client) -> Rule {
+        let mut rule = Rule::new(self.policy, Key::new(call.site.method(), client))
             .place(self.place)
             .cost(self.cost);
-        let rule = if self.observe { rule.observe() } else { rule };
-        let rule = match self.at {
-            Some(at) => rule.at(at),
-            None => rule,
-        };
-        match self.on_store_error {
-            Some(mode) => rule.on_store_error(mode),
-            None => rule,
+        if self.observe {
+            rule = rule.observe();
         }
+        if let Some(at) = call.at {
+            rule = rule.at(at);
+        }
+        if let Some(mode) = self.on_store_error {
+            rule = rule.on_store_error(mode);
+        }
+        rule
     }
 }
 
@@ -122,14 +75,67 @@ impl Call {
         Self {
             site,
             rules: SmallVec::new_const(),
+            place: 0,
+            at: None,
             limiter: None,
         }
     }
 
-    /// One more rule, unless it is skipped.
+    /// One more rule.
     #[must_use]
-    pub fn rule(mut self, rule: impl Into<Option<Asked>>) -> Self {
-        self.rules.extend(rule.into());
+    pub fn rule(mut self, policy: Policy, client: Result<Client, KeyError>) -> Self {
+        self.rules.push(Asked {
+            policy,
+            client,
+            place: self.place,
+            cost: 1,
+            observe: false,
+            on_store_error: None,
+            settle: None,
+        });
+        self.skip()
+    }
+
+    /// A rule that does not hold for this call: those after it keep their places.
+    #[must_use]
+    pub fn skip(mut self) -> Self {
+        self.place += 1;
+        self
+    }
+
+    /// What `cost = ..` says of the last rule.
+    #[must_use]
+    pub fn cost(self, cost: u32) -> Self {
+        self.with(|rule| rule.cost = cost)
+    }
+
+    /// What `observe` says of the last rule.
+    #[must_use]
+    pub fn observe(self) -> Self {
+        self.with(|rule| rule.observe = true)
+    }
+
+    /// What `on_store_error = ..` says of the last rule.
+    #[must_use]
+    pub fn on_store_error(self, mode: OnStoreError) -> Self {
+        self.with(|rule| rule.on_store_error = Some(mode))
+    }
+
+    /// What `reset_on_success`, `refund_on_success` or `refund_on_error` says of the last rule.
+    #[must_use]
+    pub fn settle(self, settle: SettleOn) -> Self {
+        self.with(|rule| rule.settle = Some(settle))
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Asked)) -> Self {
+        self.rules.last_mut().map(change);
+        self
+    }
+
+    /// What `at = ..` says.
+    #[must_use]
+    pub fn at(mut self, at: SystemTime) -> Self {
+        self.at = Some(at);
         self
     }
 
@@ -150,7 +156,7 @@ impl Call {
         let mut rules = Rules::new();
         for asked in &self.rules {
             match asked.client {
-                Ok(client) => rules.push(asked.rule(self.site, client)),
+                Ok(client) => rules.push(asked.rule(&self, client)),
                 Err(error) => return Reply::ready(Err(self.nobody(asked, &error))),
             }
         }
@@ -180,6 +186,16 @@ pub struct Settling {
     site: &'static Site,
     permit: Permit,
     how: SmallVec<[Option<SettleOn>; 4]>,
+}
+
+/// Keeps what an admitted call is settled by.
+///
+/// # Errors
+///
+/// The rejection of one that was not.
+pub fn keep(place: &mut Option<Settling>, admitted: Result<Settling, Rejection>) -> Result<(), Rejection> {
+    *place = Some(admitted?);
+    Ok(())
 }
 
 /// Settles a call that was admitted. What goes wrong never reaches the caller.
@@ -221,6 +237,18 @@ pub fn limiter(given: &Limiter) -> Limiter {
 /// The value of `on_limit`, with the types pinned so that the closure need not name them.
 pub fn on_limit<R>(rejection: Rejection, value: impl FnOnce(Rejection) -> R) -> R {
     value(rejection)
+}
+
+/// The policy of two literals, which were checked when they were read; the window in microseconds.
+#[must_use]
+pub const fn sliding_window(count: u32, window: u64) -> Policy {
+    Policy::sliding_window(count, Duration::from_micros(window))
+}
+
+/// As [`sliding_window`].
+#[must_use]
+pub const fn fixed_window(count: u32, window: u64) -> Policy {
+    Policy::fixed_window(count, Duration::from_micros(window))
 }
 
 /// The count or capacity of an attribute that is a constant. Checked here, so that the compiler points at it.

@@ -4,13 +4,19 @@ mod call;
 mod subject;
 
 pub use self::call::{
-    Asked, Call, SettleOn, ambient, count, denied, limiter, on_limit, refill, settle, window,
+    Call, SettleOn, ambient, count, denied, fixed_window, keep, limiter, on_limit, refill, settle, sliding_window,
+    window,
 };
 pub use self::subject::{AddressKey, KeyParts, SubjectKey};
 pub use crate::failure::OnStoreError;
 #[cfg(feature = "axum")]
 pub use crate::integrations::axum::{Either, into_response};
 pub use crate::method::Site;
-pub use crate::outcome::{AnyResult, AnyValue, Kept, Outcome, ResultWithStatus, WithStatus, is_success_by, split_by};
+pub use crate::outcome::{Kept, Outcome, is_success_by, split_by};
 pub use crate::policy::Policy;
 pub use crate::rejection::FromRejection;
+
+/// The traits that tell a success by type, to be had all at once.
+pub mod outcome {
+    pub use crate::outcome::{AnyResult, AnyValue, ResultWithStatus, WithStatus};
+}
