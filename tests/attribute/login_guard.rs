@@ -1,0 +1,63 @@
+//! The guard that a login needs: by address, by address and user, and by user.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use rate_limit::limit_per_time;
+
+use crate::world::{Failure, World, why};
+
+#[limit_per_time(100, "1d", key = ip)]
+#[limit_per_time(10, "1d", key = (user, ip), reset_on_success)]
+#[limit_per_time(50, "1d", key = user, refund_on_success)]
+async fn login(ip: IpAddr, user: &str, password: &str) -> Result<(), Failure> {
+    if password == "right" { Ok(()) } else { Err(Failure::Own) }
+}
+
+fn host(n: u8) -> IpAddr {
+    Ipv4Addr::new(192, 0, 2, n).into()
+}
+
+fn attempts(world: &World, times: usize, ip: IpAddr, user: &str, password: &str) -> usize {
+    let admitted = |_| usize::from(why(&world.run(login(ip, user, password))).is_none());
+    (0..times).map(admitted).sum()
+}
+
+#[test]
+fn ten_in_a_row_by_user_and_address_cleared_by_a_success() {
+    let world = World::new();
+    assert_eq!(attempts(&world, 9, host(1), "alice", "wrong"), 9);
+    assert_eq!(attempts(&world, 1, host(1), "alice", "right"), 1);
+    assert_eq!(attempts(&world, 20, host(1), "alice", "wrong"), 10);
+    assert_eq!(attempts(&world, 1, host(2), "alice", "right"), 1, "from elsewhere she can");
+}
+
+#[test]
+fn fifty_failures_by_user_from_anywhere() {
+    let world = World::new();
+    for n in 0..10 {
+        assert_eq!(attempts(&world, 5, host(n), "alice", "wrong"), 5);
+        assert_eq!(attempts(&world, 1, host(200), "alice", "right"), 1, "successes are not counted by user");
+    }
+    assert_eq!(attempts(&world, 1, host(99), "alice", "right"), 0);
+    assert_eq!(attempts(&world, 1, host(99), "bob", "right"), 1);
+}
+
+/// An attacker's own valid log-in clears nothing of what he did to others, and nothing of his address.
+#[test]
+fn rst_01_an_own_success_gives_an_attacker_nothing() {
+    let world = World::new();
+    let mut guesses = 0;
+    for round in 0..50 {
+        guesses += attempts(&world, 4, host(1), &format!("victim-{}", round % 2), "wrong");
+        attempts(&world, 1, host(1), "attacker", "right");
+    }
+    assert_eq!(guesses, 20, "ten for each victim");
+}
+
+#[test]
+fn key_03_many_users_from_one_address_are_bounded_by_the_address() {
+    let world = World::new();
+    let tried: usize = (0..200).map(|n| attempts(&world, 1, host(1), &format!("user-{n}"), "wrong")).sum();
+    assert_eq!(tried, 100);
+    assert_eq!(attempts(&world, 1, host(2), "user-1", "right"), 1);
+}
