@@ -1,4 +1,7 @@
 //! The limited function.
+//!
+//! What is written has `__` before each of its locals, which the comments leave out: hygiene keeps them apart from
+//! locals of the user's, and not from constants, statics and unit structs.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
@@ -68,7 +71,7 @@ fn checked(model: &Model) -> TokenStream {
     let body = braced_body(model);
     quote_spanned! {Span::mixed_site()=>
         #call
-        if let ::core::result::Result::Err(rejection) = call.admit().await {
+        if let ::core::result::Result::Err(__rejection) = __call.admit().await {
             return #refusal;
         }
         #body
@@ -91,11 +94,11 @@ fn checked_response(model: &mut Model) -> TokenStream {
     let body = owned_body(model);
     quote_spanned! {Span::mixed_site()=>
         #call
-        let body = #body;
-        if let ::core::result::Result::Err(rejection) = call.admit().await {
-            return __rate_limit::Either::Refused(rejection);
+        let __body = #body;
+        if let ::core::result::Result::Err(__rejection) = __call.admit().await {
+            return __rate_limit::Either::Refused(__rejection);
         }
-        __rate_limit::Either::Passed(body.await)
+        __rate_limit::Either::Passed(__body.await)
     }
 }
 
@@ -125,8 +128,8 @@ fn settled(model: &mut Model) -> TokenStream {
     let ret = model.ret.in_expression();
     let body = braced_body(model);
     let pin = quote_spanned! {ret.span().resolved_at(Span::mixed_site())=>
-        if let ::core::option::Option::Some(out) = ::core::option::Option::None::<#ret> {
-            return out;
+        if let ::core::option::Option::Some(__out) = ::core::option::Option::None::<#ret> {
+            return __out;
         }
     };
     let settle = settle(
@@ -136,9 +139,9 @@ fn settled(model: &mut Model) -> TokenStream {
                 #mentions
                 #pin
                 #call
-                match call.admit().await {
-                    ::core::result::Result::Ok(permit) => *admitted = ::core::option::Option::Some(permit),
-                    ::core::result::Result::Err(rejection) => return #refusal,
+                match __call.admit().await {
+                    ::core::result::Result::Ok(__permit) => *__admitted = ::core::option::Option::Some(__permit),
+                    ::core::result::Result::Err(__rejection) => return #refusal,
                 }
                 #body
             }
@@ -146,8 +149,8 @@ fn settled(model: &mut Model) -> TokenStream {
         },
     );
     quote_spanned! {Span::mixed_site()=>
-        let mut permit = ::core::option::Option::None;
-        let admitted = &mut permit;
+        let mut __permit = ::core::option::Option::None;
+        let __admitted = &mut __permit;
         #settle
     }
 }
@@ -169,14 +172,14 @@ fn settled_response(model: &mut Model) -> TokenStream {
     let body = owned_body(model);
     let settle = settle(
         model,
-        quote_spanned!(Span::mixed_site()=> __rate_limit::into_response(body.await)),
+        quote_spanned!(Span::mixed_site()=> __rate_limit::into_response(__body.await)),
     );
     quote_spanned! {Span::mixed_site()=>
         #call
-        let body = #body;
-        let permit = match call.admit().await {
-            ::core::result::Result::Ok(permit) => ::core::option::Option::Some(permit),
-            ::core::result::Result::Err(rejection) => return __rate_limit::into_response(rejection),
+        let __body = #body;
+        let __permit = match __call.admit().await {
+            ::core::result::Result::Ok(__permit) => ::core::option::Option::Some(__permit),
+            ::core::result::Result::Err(__rejection) => return __rate_limit::into_response(__rejection),
         };
         #settle
     }
@@ -206,7 +209,7 @@ fn call(model: &Model) -> TokenStream {
     let subject = model.settlement.as_ref().map(|Settlement { span, .. }| {
         let check = quote_spanned!(span.resolved_at(Span::mixed_site())=> reset_on_success);
         quote_spanned! {Span::mixed_site()=>
-            .#check(|types| { use __rate_limit::{AddressKey as _, SubjectKey as _}; (&&types).subject() })
+            .#check(|__types| { use __rate_limit::{AddressKey as _, SubjectKey as _}; (&&__types).__subject() })
         }
     });
     let policy = policy(model);
@@ -221,16 +224,16 @@ fn call(model: &Model) -> TokenStream {
     });
     let given = model.limiter.as_ref().map(|limiter| {
         let span = limiter.span().resolved_at(Span::mixed_site());
-        quote_spanned!(span=> let limiter = __rate_limit::limiter(&(#limiter));)
+        quote_spanned!(span=> let __limiter = __rate_limit::limiter(&(#limiter));)
     });
     let limiter = model
         .limiter
         .as_ref()
-        .map(|_| quote_spanned!(Span::mixed_site()=> .limiter(limiter)));
+        .map(|_| quote_spanned!(Span::mixed_site()=> .limiter(__limiter)));
     quote_spanned! {Span::mixed_site()=>
-        let client = __rate_limit::KeyParts::new()#(#parts)*#subject.finish();
+        let __client = __rate_limit::KeyParts::new()#(#parts)*#subject.finish();
         #given
-        let call = __rate_limit::Call::new(&#marker, const { #policy }, client)#on_store_error #limiter;
+        let __call = __rate_limit::Call::new(&#marker, const { #policy }, __client)#on_store_error #limiter;
     }
 }
 
@@ -263,11 +266,11 @@ fn refusal(model: &Model) -> TokenStream {
     let ret = model.ret.in_expression();
     if let Some(value) = &model.on_limit {
         let span = value.span().resolved_at(Span::mixed_site());
-        let rejection = local("rejection");
+        let rejection = local("__rejection");
         return quote_spanned!(span=> __rate_limit::on_limit::<#ret>(#rejection, #value));
     }
     let span = ret.span().resolved_at(Span::mixed_site());
-    let rejection = local("rejection");
+    let rejection = local("__rejection");
     quote_spanned!(span=> <#ret as __rate_limit::FromRejection>::from_rejection(#rejection))
 }
 
@@ -279,11 +282,14 @@ fn owned_body(model: &mut Model) -> TokenStream {
     quote_spanned!(Span::mixed_site()=> async move { #mentions #body })
 }
 
-/// The body in the braces that it was written in, so that the compiler points at them.
+/// The body in the braces that it was written in, so that the compiler points at them, and drops temporaries as their
+/// edition says. The empty statement keeps `unused_braces` away from a body of one expression.
 fn braced_body(model: &Model) -> TokenStream {
     let mut tokens = TokenStream::new();
     let (brace, body) = (&model.target.brace, &model.target.body);
-    brace.surround(&mut tokens, |tokens| tokens.extend(body.clone()));
+    brace.surround(&mut tokens, |tokens| {
+        tokens.extend(quote_spanned!(Span::mixed_site()=> ; #body));
+    });
     tokens
 }
 
@@ -298,7 +304,7 @@ fn braced_body(model: &Model) -> TokenStream {
 ///     __rate_limit::Kept::restore(kept)
 /// ```
 ///
-/// SPLIT is `{ use TRAITS; (&&&__rate_limit::Outcome::of(&out)).split(out) }`, or asks the function's own `success`. A
+/// SPLIT is `{ use TRAITS; (&&&__rate_limit::Outcome::of(&out)).__split(out) }`, or asks the function's own `success`. A
 /// refusal is no outcome, and is not asked about.
 ///
 /// `out` was borrowed, so its place counts as used for as long as it is in scope: it is out of it before anything is
@@ -309,19 +315,19 @@ fn settle(model: &Model, out: TokenStream) -> TokenStream {
         .as_ref()
         .and_then(|settlement| settlement.success.as_ref());
     let split = match success {
-        Some(success) => quote_spanned!(Span::mixed_site()=> __rate_limit::split_by(out, #success)),
+        Some(success) => quote_spanned!(Span::mixed_site()=> __rate_limit::split_by(__out, #success)),
         None => quote_spanned! {Span::mixed_site()=> {
             use __rate_limit::{AnyResult as _, AnyValue as _, ResultWithStatus as _, WithStatus as _};
-            (&&&__rate_limit::Outcome::of(&out)).split(out)
+            (&&&__rate_limit::Outcome::of(&__out)).__split(__out)
         }},
     };
     let marker = local(MARKER);
     quote_spanned! {Span::mixed_site()=>
-        let kept = match { let out = #out; if permit.is_none() { return out; } #split } {
-            ::core::ops::ControlFlow::Continue(kept) => kept,
-            ::core::ops::ControlFlow::Break(out) => return out,
+        let __kept = match { let __out = #out; if __permit.is_none() { return __out; } #split } {
+            ::core::ops::ControlFlow::Continue(__kept) => __kept,
+            ::core::ops::ControlFlow::Break(__out) => return __out,
         };
-        __rate_limit::settle(&#marker, permit).await;
-        __rate_limit::Kept::restore(kept)
+        __rate_limit::settle(&#marker, __permit).await;
+        __rate_limit::Kept::restore(__kept)
     }
 }
