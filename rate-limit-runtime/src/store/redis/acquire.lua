@@ -23,7 +23,7 @@ local newest = length > 0 and entry(length) or 0
 -- nobody waits longer than one window for them.
 if newest > now + AHEAD then
   if take then
-    rewrite(0, '')
+    rewrite(0, '', now)
   end
   newest = now
 end
@@ -35,7 +35,7 @@ if cost > 0 and length >= in_the_way then
   if wait > 0 then
     -- The key must outlive its entries, also under a longer window than the one it was written under.
     if take and expiry < newest + window then
-      rewrite(0, '')
+      rewrite(0, '', newest)
     end
     return 'D' .. struct.pack('<I7I7', wait, math.max(newest + window - now, 0))
   end
@@ -55,7 +55,7 @@ local hit = math.max(now, newest + 1)
 local packed = string.rep(struct.pack('<I7', hit), cost)
 local lasts = expiry and expiry - now >= window and expiry - now <= 2 * window
 if live == 0 or ring ~= as_ring or (ring and size ~= count) or not (ring or lasts) then
-  rewrite(expired, packed)
+  rewrite(expired, packed, newest)
 elseif ring then
   head = (head + expired) % size
   for i = 0, cost - 1 do

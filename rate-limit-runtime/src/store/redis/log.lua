@@ -19,7 +19,8 @@ local LIST_MAX, LIST_HEAD, RING_HEAD = 128, 8, 20
 local AHEAD = 1000
 local as_ring = count > LIST_MAX
 
-local value, ring, expiry, size, head
+local value, expiry, size, head
+local ring = false
 local length = 0
 
 local function foreign()
@@ -94,12 +95,12 @@ local function count_while(past)
   return low
 end
 
--- Writes the value anew, in the layout that `count` asks for, with the entries after the first `dropped`
--- and those in `more`, each brought back to `now` if it is ahead.
-local function rewrite(dropped, more)
+-- Writes the value anew, in the layout that `count` asks for, with the entries after the first `dropped`, none of them
+-- later than `latest`, and those in `more`.
+local function rewrite(dropped, more, latest)
   local packed = {}
   for i = dropped + 1, length do
-    packed[#packed + 1] = struct.pack('<I7', math.min(entry(i), now))
+    packed[#packed + 1] = struct.pack('<I7', math.min(entry(i), latest))
   end
   packed[#packed + 1] = more
   local entries = table.concat(packed)
