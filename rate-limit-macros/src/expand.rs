@@ -1,4 +1,7 @@
 //! The limited function.
+//!
+//! What is written has `__` before each of its locals, which the comments leave out: hygiene keeps them apart from
+//! locals of the user's, and not from constants, statics and unit structs.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote, quote_spanned};
@@ -7,6 +10,7 @@ use syn::{Error, Expr, Path, Result};
 
 use crate::args::{Args, Count, OnStoreError, Window};
 use crate::error::Errors;
+use crate::future::braced;
 use crate::items::Items;
 use crate::model::{Model, Numbers, Policy, Rule, Rules, Settle, SettleOn};
 use crate::params::{self, local};
@@ -38,7 +42,10 @@ fn expand(args: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let mut attributes: Vec<Args> = errors.take(syn::parse2(args)).into_iter().collect();
     for stacked in target.take_stacked() {
         if stacked.is_exempt() {
-            errors.push(Error::new(stacked.span, "a function that has a limit is not exempt: leave out one of the two"));
+            errors.push(Error::new(
+                stacked.span,
+                "a function that has a limit is not exempt: leave out one of the two",
+            ));
         }
         attributes.extend(errors.take(syn::parse2(stacked.args)));
     }
@@ -51,7 +58,7 @@ pub(crate) fn function(mut model: Model) -> Result<TokenStream> {
     let limited = match &model.future {
         Some(_) => in_future(&mut model)?,
         None => {
-            let body = braced_body(&model);
+            let body = braced(model.target.brace, &model.target.body);
             limited(&mut model, body)
         }
     };
@@ -82,7 +89,7 @@ fn in_future(model: &mut Model) -> Result<TokenStream> {
         model.rules = rename_self(&model.rules, &renamed)?;
     }
     let body = std::mem::take(&mut future.body);
-    let limited = limited(model, quote!({ #body }));
+    let limited = limited(model, body);
     Ok(future.with(&limited))
 }
 
@@ -111,7 +118,7 @@ fn limited(model: &mut Model, body: TokenStream) -> TokenStream {
 ///     let client = __rate_limit::KeyParts::new().part(&(form.user)).finish();
 ///     let policy = __rate_limit::sliding_window(5, 600_000_000);
 ///     let call = __rate_limit::Call::new(&__RATE_LIMIT_SITE).rule(policy, client);
-///     if let Err(rejection) = call.admit().await {
+///     if let Err(__rejection) = __call.admit().await {
 ///         return <Result<Token, Error> as __rate_limit::FromRejection>::from_rejection(rejection);
 ///     }
 ///     { BODY }
@@ -132,16 +139,16 @@ fn checked(model: &mut Model, call: &TokenStream, body: &TokenStream) -> TokenSt
     };
     let admit = match &model.rules.permit {
         None => quote_spanned! {Span::mixed_site()=>
-            if let ::core::result::Result::Err(rejection) = call.admit().await {
+            if let ::core::result::Result::Err(__rejection) = __call.admit().await {
                 return #refusal;
             }
         },
         Some(name) => quote_spanned! {Span::mixed_site()=>
-            let permit = match call.permit().await {
-                ::core::result::Result::Ok(permit) => permit,
-                ::core::result::Result::Err(rejection) => return #refusal,
+            let __permit = match __call.permit().await {
+                ::core::result::Result::Ok(__permit) => __permit,
+                ::core::result::Result::Err(__rejection) => return #refusal,
             };
-            let #name = &permit;
+            let #name = &__permit;
         },
     };
     let deny = deny(model, &refusal);
@@ -180,8 +187,8 @@ fn settled(model: &mut Model, call: &TokenStream, body: &TokenStream) -> TokenSt
         return quote_spanned! {Span::mixed_site()=>
             #deny
             #call
-            let mut permit = ::core::option::Option::None;
-            if let ::core::result::Result::Err(rejection) = __rate_limit::keep(&mut permit, call.settled().await) {
+            let mut __permit = ::core::option::Option::None;
+            if let ::core::result::Result::Err(__rejection) = __rate_limit::keep(&mut __permit, __call.settled().await) {
                 return #refusal;
             }
             #settle
@@ -193,8 +200,8 @@ fn settled(model: &mut Model, call: &TokenStream, body: &TokenStream) -> TokenSt
         None => (TokenStream::new(), TokenStream::new()),
     };
     let pin = quote_spanned! {ret.span().resolved_at(Span::mixed_site())=>
-        if let ::core::option::Option::Some(out) = ::core::option::Option::None::<#ret> {
-            return out;
+        if let ::core::option::Option::Some(__out) = ::core::option::Option::None::<#ret> {
+            return __out;
         }
     };
     let settle = settle(
@@ -205,7 +212,7 @@ fn settled(model: &mut Model, call: &TokenStream, body: &TokenStream) -> TokenSt
                 #pin
                 #deny
                 #call
-                if let ::core::result::Result::Err(rejection) = __rate_limit::keep(admitted, call.settled().await) {
+                if let ::core::result::Result::Err(__rejection) = __rate_limit::keep(__admitted, __call.settled().await) {
                     return #refusal;
                 }
                 #body
@@ -214,8 +221,8 @@ fn settled(model: &mut Model, call: &TokenStream, body: &TokenStream) -> TokenSt
         },
     );
     quote_spanned! {Span::mixed_site()=>
-        let mut permit = ::core::option::Option::None;
-        let admitted = &mut permit;
+        let mut __permit = ::core::option::Option::None;
+        let __admitted = &mut __permit;
         #settle
     }
 }
@@ -248,34 +255,36 @@ fn settle(model: &Model, out: &TokenStream) -> TokenStream {
     if model.rules.settles_failures() {
         let judged = match success {
             Some(success) => {
-                quote_spanned!(Span::mixed_site()=> permit.is_some() && __rate_limit::is_success_by(&out, #success))
+                quote_spanned!(Span::mixed_site()=> __permit.is_some() && __rate_limit::is_success_by(&__out, #success))
             }
             None => quote_spanned! {Span::mixed_site()=> {
                 use __rate_limit::outcome::*;
-                (&&&__rate_limit::Outcome::of(&out)).is_success(&out)
+                (&&&__rate_limit::Outcome::of(&__out)).__is_success(&__out)
             }},
         };
         return quote_spanned! {Span::mixed_site()=>
-            let out = #out;
-            let success = #judged;
-            __rate_limit::settle(permit, success).await;
-            out
+            let __out = #out;
+            let __success = #judged;
+            __rate_limit::settle(__permit, __success).await;
+            __out
         };
     }
     let split = match success {
-        Some(success) => quote_spanned!(Span::mixed_site()=> __rate_limit::split_by(permit.is_some(), out, #success)),
+        Some(success) => {
+            quote_spanned!(Span::mixed_site()=> __rate_limit::split_by(__permit.is_some(), __out, #success))
+        }
         None => quote_spanned! {Span::mixed_site()=>
             use __rate_limit::outcome::*;
-            (&&&__rate_limit::Outcome::of(&out)).split(out)
+            (&&&__rate_limit::Outcome::of(&__out)).__split(__out)
         },
     };
     quote_spanned! {Span::mixed_site()=>
-        let kept = match { let out = #out; #split } {
-            ::core::ops::ControlFlow::Continue(kept) => kept,
-            ::core::ops::ControlFlow::Break(out) => return out,
+        let __kept = match { let __out = #out; #split } {
+            ::core::ops::ControlFlow::Continue(__kept) => __kept,
+            ::core::ops::ControlFlow::Break(__out) => return __out,
         };
-        __rate_limit::settle(permit, true).await;
-        __rate_limit::Kept::restore(kept)
+        __rate_limit::settle(__permit, true).await;
+        __rate_limit::Kept::restore(__kept)
     }
 }
 
@@ -307,7 +316,7 @@ fn deny(model: &Model, refusal: &TokenStream) -> Option<TokenStream> {
     let marker = local(MARKER);
     Some(quote_spanned! {Span::mixed_site()=>
         if #deny_if {
-            let rejection = __rate_limit::denied(&#marker, #policy);
+            let __rejection = __rate_limit::denied(&#marker, #policy);
             return #refusal;
         }
     })
@@ -321,36 +330,40 @@ fn call(rules: &Rules) -> TokenStream {
     let new = quote_spanned!(Span::mixed_site()=> __rate_limit::Call::new(&#marker));
     let mut call = TokenStream::new();
     for (place, rule) in rules.rules.iter().enumerate() {
-        let so_far = if place == 0 { new.clone() } else { local("call").into_token_stream() };
+        let so_far = if place == 0 {
+            new.clone()
+        } else {
+            local("__call").into_token_stream()
+        };
         let client = client(rule);
         let policy = policy(&rule.policy);
         let asked = asked(rule);
         call.extend(match &rule.skip_if {
             None => quote_spanned! {Span::mixed_site()=>
-                let client = #client;
-                let policy = #policy;
-                let call = #so_far.rule(policy, client)#asked;
+                let __client = #client;
+                let __policy = #policy;
+                let __call = #so_far.rule(__policy, __client)#asked;
             },
             Some(skip_if) => quote_spanned! {Span::mixed_site()=>
-                let call = if #skip_if {
+                let __call = if #skip_if {
                     #so_far.skip()
                 } else {
-                    let client = #client;
-                    let policy = #policy;
-                    #so_far.rule(policy, client)#asked
+                    let __client = #client;
+                    let __policy = #policy;
+                    #so_far.rule(__policy, __client)#asked
                 };
             },
         });
     }
     if let Some(at) = &rules.at {
         let at = by_value(at, "at");
-        call.extend(quote_spanned!(Span::mixed_site()=> let call = call #at;));
+        call.extend(quote_spanned!(Span::mixed_site()=> let __call = __call #at;));
     }
     if let Some(limiter) = &rules.limiter {
         let span = limiter.span().resolved_at(Span::mixed_site());
-        let given = local("limiter");
+        let given = local("__limiter");
         call.extend(quote_spanned!(span=> let #given = __rate_limit::limiter(&(#limiter));));
-        call.extend(quote_spanned!(Span::mixed_site()=> let call = call.limiter(limiter);));
+        call.extend(quote_spanned!(Span::mixed_site()=> let __call = __call.limiter(__limiter);));
     }
     call
 }
@@ -365,10 +378,13 @@ fn client(rule: &Rule) -> TokenStream {
         quote_spanned!(span=> .#method(&(#part)))
     });
     let subject = match rule.settle {
-        Some(Settle { span, on: SettleOn::ResetOnSuccess }) => {
+        Some(Settle {
+            span,
+            on: SettleOn::ResetOnSuccess,
+        }) => {
             let check = Ident::new("reset_on_success", span.resolved_at(Span::mixed_site()));
             Some(quote_spanned! {Span::mixed_site()=>
-                .#check(|types| { use __rate_limit::{AddressKey as _, SubjectKey as _}; (&&types).subject() })
+                .#check(|__types| { use __rate_limit::{AddressKey as _, SubjectKey as _}; (&&__types).__subject() })
             })
         }
         _ => None,
@@ -468,14 +484,14 @@ pub(crate) fn policy_of_trait(rules: &Rules) -> TokenStream {
 /// The value that says "refused", from `rejection`; for `impl IntoResponse`, by this function of ours.
 fn refusal(model: &Model, response: &str) -> TokenStream {
     let ret = model.ret.in_expression();
-    let rejection = local("rejection");
+    let rejection = local("__rejection");
     if let Some(value) = &model.rules.on_limit {
         let span = value.span().resolved_at(Span::mixed_site());
         return quote_spanned!(span=> __rate_limit::on_limit::<#ret>(#rejection, #value));
     }
     if is_response(model) {
         let response: Path = syn::parse_str(response).unwrap_or_else(|_| unreachable!("it is one of ours"));
-        return quote_spanned!(Span::mixed_site()=> __rate_limit::#response(rejection));
+        return quote_spanned!(Span::mixed_site()=> __rate_limit::#response(__rejection));
     }
     let span = ret.span().resolved_at(Span::mixed_site());
     quote_spanned!(span=> <#ret as __rate_limit::FromRejection>::from_rejection(#rejection))
@@ -495,14 +511,6 @@ fn owned_body(model: &mut Model, body: &TokenStream) -> TokenStream {
 fn mentions(model: &mut Model) -> TokenStream {
     params::name_ignored(&mut model.target.sig.inputs);
     params::mentions(&model.target.sig.inputs)
-}
-
-/// The body in the braces that it was written in, so that the compiler points at them.
-fn braced_body(model: &Model) -> TokenStream {
-    let mut tokens = TokenStream::new();
-    let (brace, body) = (&model.target.brace, &model.target.body);
-    brace.surround(&mut tokens, |tokens| tokens.extend(body.clone()));
-    tokens
 }
 
 /// The rules with `self` called what `#[async_trait]` calls it.

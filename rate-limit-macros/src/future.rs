@@ -1,7 +1,8 @@
 //! Functions that are not `async` but return a future made by an `async` block.
 
-use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens as _, quote};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens as _, quote, quote_spanned};
+use syn::token::Brace;
 use syn::{
     AngleBracketedGenericArguments, Block, Error, Expr, ExprAsync, GenericArgument, Pat, PathArguments, Result,
     ReturnType, Signature, Stmt, Type, TypeParamBound,
@@ -60,7 +61,7 @@ pub(crate) struct FutureBody {
     block: Block,
     /// The statements of the `async` block before the check: those with which `#[async_trait]` unpacks the arguments.
     before: Vec<Stmt>,
-    /// What the future does.
+    /// What the future does, in braces.
     pub(crate) body: TokenStream,
     /// What `#[async_trait]` binds the value to, and what follows.
     binding: Option<(Pat, Vec<Stmt>)>,
@@ -81,8 +82,8 @@ impl FutureBody {
             )
         };
         let mut block: Block = syn::parse2(quote!({ #body }))?;
-        let stmts = match async_block(&mut block) {
-            Some(future) => std::mem::take(&mut future.block.stmts),
+        let (brace, stmts) = match async_block(&mut block) {
+            Some(future) => (future.block.brace_token, std::mem::take(&mut future.block.stmts)),
             None => return Err(elsewhere()),
         };
         Ok(match stmts.iter().position(binds_the_value) {
@@ -90,7 +91,7 @@ impl FutureBody {
             _ => Self {
                 block,
                 before: Vec::new(),
-                body: quote!(#(#stmts)*),
+                body: braced(brace, &quote!(#(#stmts)*)),
                 binding: None,
                 renamed_self: None,
             },
@@ -153,7 +154,9 @@ fn async_block(block: &mut Block) -> Option<&mut ExprAsync> {
 }
 
 fn is_async_trait(sig: &Signature) -> bool {
-    sig.generics.lifetimes().any(|lifetime| lifetime.lifetime.ident == "async_trait")
+    sig.generics
+        .lifetimes()
+        .any(|lifetime| lifetime.lifetime.ident == "async_trait")
 }
 
 /// `let __ret: T = ..`, or `let _: () = ..`, which `#[async_trait]` writes.
@@ -169,4 +172,14 @@ fn binds_the_value(stmt: &Stmt) -> bool {
         },
         _ => false,
     }
+}
+
+/// A body in the braces that it was written in, so that the compiler points at them, and drops temporaries as their edition
+/// says. The empty statement keeps `unused_braces` away from a body of one expression.
+pub(crate) fn braced(brace: Brace, body: &TokenStream) -> TokenStream {
+    let mut tokens = TokenStream::new();
+    brace.surround(&mut tokens, |tokens| {
+        tokens.extend(quote_spanned!(Span::mixed_site()=> ; #body));
+    });
+    tokens
 }

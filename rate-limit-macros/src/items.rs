@@ -122,7 +122,9 @@ fn has_body(input: ParseStream<'_>) -> bool {
 fn other(input: ParseStream<'_>) -> Result<TokenStream> {
     let mut tokens = TokenStream::new();
     loop {
-        let token: TokenTree = input.parse().map_err(|_| Error::new(input.span(), "this item does not end"))?;
+        let token: TokenTree = input
+            .parse()
+            .map_err(|_| Error::new(input.span(), "this item does not end"))?;
         let ends = match &token {
             TokenTree::Punct(punct) => punct.as_char() == ';',
             TokenTree::Group(group) => group.delimiter() == Delimiter::Brace && !input.peek(Token![;]),

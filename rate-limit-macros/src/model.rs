@@ -215,7 +215,9 @@ fn settle(args: &Args) -> Result<Option<Settle>> {
         (args.refund_on_success.span(), SettleOn::RefundOnSuccess),
         (args.refund_on_error.span(), SettleOn::RefundOnError),
     ];
-    let mut given = asked.into_iter().filter_map(|(span, on)| span.map(|span| Settle { span, on }));
+    let mut given = asked
+        .into_iter()
+        .filter_map(|(span, on)| span.map(|span| Settle { span, on }));
     let first = given.next();
     match given.next() {
         Some(second) => Err(Error::new(

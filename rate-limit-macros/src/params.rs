@@ -1,7 +1,7 @@
 //! The parameters of a function, and what their patterns bind.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens as _, format_ident, quote_spanned};
+use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, FnArg, Pat, PatParen, PatType, Token};
@@ -37,10 +37,14 @@ pub(crate) fn mentions(inputs: &Punctuated<FnArg, Token![,]>) -> TokenStream {
             FnArg::Typed(typed) => collect(&typed.pat, &cfgs(&typed.attrs), &mut bindings),
         }
     }
-    let mentions = bindings
-        .iter()
-        .rev()
-        .map(|Binding { cfgs, name }| quote_spanned!(Span::mixed_site()=> #(#cfgs)* let _ = &#name;));
+    let mentions = bindings.iter().rev().map(|Binding { cfgs, name }| {
+        // A name that starts so says that it is not used.
+        let allow = name
+            .to_string()
+            .starts_with('_')
+            .then(|| quote!(#[allow(clippy::used_underscore_binding)]));
+        quote_spanned!(Span::mixed_site()=> #(#cfgs)* #allow let _ = &#name;)
+    });
     quote_spanned!(Span::mixed_site()=> #(#mentions)*)
 }
 

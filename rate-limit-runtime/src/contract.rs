@@ -105,7 +105,10 @@ impl Suite<'_> {
     }
 
     async fn peek(&self, key: Key, policy: Policy) -> Verdict {
-        self.store.peek(Charge::new(key, policy, 1)).await.expect("the store decides")
+        self.store
+            .peek(Charge::new(key, policy, 1))
+            .await
+            .expect("the store decides")
     }
 
     async fn settle(&self, key: Key, policy: Policy, change: Change) {
@@ -401,7 +404,11 @@ impl Suite<'_> {
             let (key, policy) = (fresh_key(), Policy::sliding_window(count, seconds(1_000)));
             let ids = self.hit_each_second(key, policy, count).await;
             self.refund(key, policy, ids[1], 1).await;
-            assert_eq!(remaining(self.peek(key, policy).await), Some(1), "one of {count} is taken back");
+            assert_eq!(
+                remaining(self.peek(key, policy).await),
+                Some(1),
+                "one of {count} is taken back"
+            );
             self.refund(key, policy, ids[1], 1).await;
             assert_eq!(remaining(self.acquire(key, policy, 1).await), Some(0), "and not twice");
             self.clock.advance(seconds(1_001 - u64::from(count)));
@@ -415,7 +422,11 @@ impl Suite<'_> {
         let heavy = hit(self.acquire(key, policy, 3).await);
         hit(self.acquire(key, policy, 2).await);
         self.refund(key, policy, heavy, 3).await;
-        assert_eq!(remaining(self.peek(key, policy).await), Some(3), "all that the hit weighed");
+        assert_eq!(
+            remaining(self.peek(key, policy).await),
+            Some(3),
+            "all that the hit weighed"
+        );
     }
 
     async fn a_block_begins_once_and_lasts_its_time(&self) {
@@ -426,13 +437,33 @@ impl Suite<'_> {
         ] {
             let (key, policy) = (fresh_key(), policy.block(seconds(60)));
             hit(self.acquire(key, policy, 1).await);
-            assert_eq!(remaining(self.acquire(key, policy, 1).await), Some(0), "a limit that is reached does not block yet");
-            assert_eq!(retry_after(self.acquire(key, policy, 1).await), Some(60 * SECOND), "a call over it does");
+            assert_eq!(
+                remaining(self.acquire(key, policy, 1).await),
+                Some(0),
+                "a limit that is reached does not block yet"
+            );
+            assert_eq!(
+                retry_after(self.acquire(key, policy, 1).await),
+                Some(60 * SECOND),
+                "a call over it does"
+            );
             self.clock.advance(seconds(59));
-            assert_eq!(retry_after(self.peek(key, policy).await), Some(SECOND), "and lasts its time");
-            assert_eq!(retry_after(self.acquire(key, policy, 1).await), Some(SECOND), "and is not put off");
+            assert_eq!(
+                retry_after(self.peek(key, policy).await),
+                Some(SECOND),
+                "and lasts its time"
+            );
+            assert_eq!(
+                retry_after(self.acquire(key, policy, 1).await),
+                Some(SECOND),
+                "and is not put off"
+            );
             self.clock.advance(seconds(1));
-            assert_eq!(remaining(self.acquire(key, policy, 1).await), Some(1), "then the limit is whole");
+            assert_eq!(
+                remaining(self.acquire(key, policy, 1).await),
+                Some(1),
+                "then the limit is whole"
+            );
         }
     }
 
@@ -450,16 +481,28 @@ impl Suite<'_> {
     async fn a_bucket_refills_to_the_tick(&self) {
         let (key, policy) = (fresh_key(), Policy::token_bucket(3, seconds(50)));
         for left in [2, 1, 0] {
-            assert_eq!(remaining(self.acquire(key, policy, 1).await), Some(left), "it starts full");
+            assert_eq!(
+                remaining(self.acquire(key, policy, 1).await),
+                Some(left),
+                "it starts full"
+            );
         }
         assert_eq!(retry_after(self.acquire(key, policy, 1).await), Some(50 * SECOND));
         self.clock.advance(Duration::from_micros(50 * SECOND - 1));
-        assert_eq!(retry_after(self.acquire(key, policy, 1).await), Some(1), "one tick early is refused");
+        assert_eq!(
+            retry_after(self.acquire(key, policy, 1).await),
+            Some(1),
+            "one tick early is refused"
+        );
         self.clock.advance(Duration::from_micros(1));
         assert_eq!(remaining(self.acquire(key, policy, 1).await), Some(0));
         self.clock.advance(seconds(75));
         assert_eq!(remaining(self.acquire(key, policy, 1).await), Some(0));
-        assert_eq!(retry_after(self.acquire(key, policy, 1).await), Some(25 * SECOND), "the half token is not lost");
+        assert_eq!(
+            retry_after(self.acquire(key, policy, 1).await),
+            Some(25 * SECOND),
+            "the half token is not lost"
+        );
         assert_eq!(retry_after(self.acquire(key, policy, 3).await), Some(125 * SECOND));
         assert_eq!(self.acquire(key, policy, 4).await, Verdict::Impossible { which: 0 });
 
@@ -478,15 +521,27 @@ impl Suite<'_> {
         let key = fresh_key();
         let ids = self.hit_each_second(key, policy, 4).await;
         self.reset(key, policy, ids[1]).await;
-        assert_eq!(remaining(self.peek(key, policy).await), Some(3), "what two later hits took stays missing");
+        assert_eq!(
+            remaining(self.peek(key, policy).await),
+            Some(3),
+            "what two later hits took stays missing"
+        );
         let key = fresh_key();
         let ids = self.hit_each_second(key, policy, 4).await;
         self.refund(key, policy, ids[3], 1).await;
-        assert_eq!(remaining(self.peek(key, policy).await), Some(2), "3 s of 30 s came back, and the token of the last");
+        assert_eq!(
+            remaining(self.peek(key, policy).await),
+            Some(2),
+            "3 s of 30 s came back, and the token of the last"
+        );
         self.clock.advance(seconds(100));
         let late = hit(self.acquire(key, policy, 2).await);
         self.refund(key, policy, ids[2], 1).await;
-        assert_eq!(remaining(self.peek(key, policy).await), Some(3), "what came back by itself is not given twice");
+        assert_eq!(
+            remaining(self.peek(key, policy).await),
+            Some(3),
+            "what came back by itself is not given twice"
+        );
         self.refund(key, policy, late, 2).await;
         assert_eq!(remaining(self.peek(key, policy).await), Some(5));
     }
@@ -497,14 +552,21 @@ impl Suite<'_> {
             hit(self.acquire(key, Policy::token_bucket(3, seconds(50)), 1).await);
         }
         let faster = Policy::token_bucket(3, seconds(25));
-        assert_eq!(retry_after(self.acquire(key, faster, 1).await), Some(25 * SECOND), "no token is given or lost");
+        assert_eq!(
+            retry_after(self.acquire(key, faster, 1).await),
+            Some(25 * SECOND),
+            "no token is given or lost"
+        );
         let slower = Policy::token_bucket(3, seconds(100));
         assert_eq!(retry_after(self.acquire(key, slower, 1).await), Some(100 * SECOND));
         let smaller = Policy::token_bucket(1, seconds(100));
         assert_eq!(retry_after(self.acquire(key, smaller, 1).await), Some(100 * SECOND));
         self.clock.step_back(seconds(3_600));
         let wait = retry_after(self.acquire(key, smaller, 1).await).expect("a step back gives nothing");
-        assert!(wait <= 100 * SECOND, "nor locks out for longer than an empty bucket: {wait}");
+        assert!(
+            wait <= 100 * SECOND,
+            "nor locks out for longer than an empty bucket: {wait}"
+        );
     }
 
     async fn a_bucket_goes_by_the_time_of_the_event(&self) {
@@ -517,7 +579,11 @@ impl Suite<'_> {
             hit(self.acquire_all(&[at(ago)]).await);
         }
         let refused = self.acquire_all(&[at(3_000)]).await;
-        assert_eq!(retry_after(refused), Some(50 * SECOND), "a backlog is limited as it would have been in time");
+        assert_eq!(
+            retry_after(refused),
+            Some(50 * SECOND),
+            "a backlog is limited as it would have been in time"
+        );
         hit(self.acquire_all(&[at(2_950)]).await);
         let future = Charge {
             at: Some(self.clock.now() + 3_600 * SECOND),
@@ -536,17 +602,27 @@ impl Suite<'_> {
     async fn a_fixed_window_ends_at_its_multiple(&self) {
         let window = 10 * SECOND;
         // To 9.9 s after a multiple.
-        self.clock.advance(Duration::from_micros(window - self.clock.now() % window + window - 100_000));
+        self.clock.advance(Duration::from_micros(
+            window - self.clock.now() % window + window - 100_000,
+        ));
         let (key, policy) = (fresh_key(), Policy::fixed_window(5, Duration::from_micros(window)));
         for left in (0..5).rev() {
             assert_eq!(remaining(self.acquire(key, policy, 1).await), Some(left));
         }
-        assert_eq!(retry_after(self.acquire(key, policy, 1).await), Some(100_000), "until the multiple");
+        assert_eq!(
+            retry_after(self.acquire(key, policy, 1).await),
+            Some(100_000),
+            "until the multiple"
+        );
         self.clock.advance(Duration::from_micros(99_999));
         assert_eq!(retry_after(self.acquire(key, policy, 1).await), Some(1));
         self.clock.advance(Duration::from_micros(1));
         for left in (0..5).rev() {
-            assert_eq!(remaining(self.acquire(key, policy, 1).await), Some(left), "twice the count around it, as documented");
+            assert_eq!(
+                remaining(self.acquire(key, policy, 1).await),
+                Some(left),
+                "twice the count around it, as documented"
+            );
         }
         assert_eq!(retry_after(self.acquire(key, policy, 1).await), Some(window));
         self.clock.step_back(seconds(3_600));
@@ -566,16 +642,29 @@ impl Suite<'_> {
         hit(self.acquire(key, policy, 1).await);
         self.refund(key, policy, ids[2], 1).await;
         self.reset(key, policy, ids[2]).await;
-        assert_eq!(remaining(self.peek(key, policy).await), Some(4), "what is late does not land in the next window");
+        assert_eq!(
+            remaining(self.peek(key, policy).await),
+            Some(4),
+            "what is late does not land in the next window"
+        );
     }
 
     async fn several_charges_are_all_or_none(&self) {
-        let (user, all) = (Policy::sliding_window(1, seconds(10)), Policy::token_bucket(10, seconds(60)));
+        let (user, all) = (
+            Policy::sliding_window(1, seconds(10)),
+            Policy::token_bucket(10, seconds(60)),
+        );
         let (user_key, all_key) = (fresh_key(), fresh_key());
         let fixed = (fresh_key(), Policy::fixed_window(20, seconds(1_000)));
         let orders = [[0, 1, 2], [2, 1, 0], [1, 0, 2]];
         let charges = |order: [usize; 3]| {
-            order.map(|n| [Charge::new(user_key, user, 1), Charge::new(all_key, all, 1), Charge::new(fixed.0, fixed.1, 2)][n])
+            order.map(|n| {
+                [
+                    Charge::new(user_key, user, 1),
+                    Charge::new(all_key, all, 1),
+                    Charge::new(fixed.0, fixed.1, 2),
+                ][n]
+            })
         };
         let Verdict::Allowed { tightest, hits, .. } = self.acquire_all(&charges(orders[0])).await else {
             panic!("all have room");
@@ -584,13 +673,20 @@ impl Suite<'_> {
         for n in 0..20 {
             self.clock.advance(Duration::from_millis(100));
             let verdict = self.acquire_all(&charges(orders[n % 3])).await;
-            let Verdict::Denied { longest, retry_after, .. } = verdict else {
+            let Verdict::Denied {
+                longest, retry_after, ..
+            } = verdict
+            else {
                 panic!("one rule refuses, so the call is refused: {verdict:?}");
             };
             assert_eq!(orders[n % 3][longest], 0);
             assert_eq!(retry_after, 10 * SECOND - (n as u64 + 1) * 100_000);
         }
-        assert_eq!(remaining(self.peek(all_key, all).await), Some(9), "a refused call charges no rule");
+        assert_eq!(
+            remaining(self.peek(all_key, all).await),
+            Some(9),
+            "a refused call charges no rule"
+        );
         assert_eq!(remaining(self.peek(fixed.0, fixed.1).await), Some(18));
         let above = [Charge::new(fresh_key(), all, 1), Charge::new(all_key, all, 11)];
         assert_eq!(self.acquire_all(&above).await, Verdict::Impossible { which: 1 });
@@ -598,7 +694,10 @@ impl Suite<'_> {
         let slow = (fresh_key(), Policy::sliding_window(1, seconds(500)));
         hit(self.acquire(slow.0, slow.1, 1).await);
         let both = [Charge::new(user_key, user, 1), Charge::new(slow.0, slow.1, 1)];
-        let Verdict::Denied { longest, retry_after, .. } = self.acquire_all(&both).await else {
+        let Verdict::Denied {
+            longest, retry_after, ..
+        } = self.acquire_all(&both).await
+        else {
             panic!("both refuse");
         };
         assert_eq!((longest, retry_after), (1, 500 * SECOND));
@@ -618,7 +717,11 @@ impl Suite<'_> {
             let Verdict::Allowed { hits, .. } = self.acquire_all(&charges).await else {
                 panic!("a rule that observes refuses nobody");
             };
-            assert_eq!(hits[0] == Hit::NONE, n > 0, "but tells which calls it would have refused");
+            assert_eq!(
+                hits[0] == Hit::NONE,
+                n > 0,
+                "but tells which calls it would have refused"
+            );
             assert!(hits[1] > Hit::NONE);
         }
         assert_eq!(remaining(self.peek(other.0, other.1).await), Some(2));

@@ -157,7 +157,10 @@ impl Limiter {
             return Reply::ready(Ok(Permit::unseen(self)));
         }
         if let Some(shared) = first_shared(&charges) {
-            tracing::error!(method = shared.key.method().name(), "two rules of a call share a counter, or there are too many");
+            tracing::error!(
+                method = shared.key.method().name(),
+                "two rules of a call share a counter, or there are too many"
+            );
             return Reply::ready(Err(reject(RejectionKind::Misconfigured, &rules[0])));
         }
         let answer = self.0.store.acquire(&charges);
@@ -181,7 +184,10 @@ impl Limiter {
     /// that are open ask for nothing.
     fn without_store(self, mut rules: Rules, error: &StoreError) -> Result<Permit, Rejection> {
         let mode = |rule: &Rule| rule.on_store_error.unwrap_or(self.0.on_store_error);
-        if let Some(closed) = rules.iter().find(|rule| mode(rule) == OnStoreError::Closed && !rule.observe) {
+        if let Some(closed) = rules
+            .iter()
+            .find(|rule| mode(rule) == OnStoreError::Closed && !rule.observe)
+        {
             let kind = match error.kind() {
                 StoreErrorKind::Misconfigured => RejectionKind::Misconfigured,
                 _ => RejectionKind::StoreUnavailable,
@@ -194,7 +200,11 @@ impl Limiter {
         for rule in &mut rules {
             rule.policy = rule.policy.divided(self.0.instances.get());
             // It stays in its place, so that each rule is settled as its own.
-            rule.cost = if mode(rule) == OnStoreError::Local { rule.cost } else { 0 };
+            rule.cost = if mode(rule) == OnStoreError::Local {
+                rule.cost
+            } else {
+                0
+            };
         }
         let charges: SmallVec<[Charge; 2]> = rules.iter().map(Rule::charge).collect();
         let verdict = self.0.fallback.charge(&charges);

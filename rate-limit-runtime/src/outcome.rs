@@ -39,7 +39,7 @@ fn is_success(status: StatusCode) -> bool {
 }
 
 /// Picks one of the four traits below by the type `R`, through the number of references that a method call
-/// takes to reach it: `(&&&outcome).split(value)` takes the first that applies, a `Result` with a status inside
+/// takes to reach it: `(&&&outcome).__split(value)` takes the first that applies, a `Result` with a status inside
 /// before a status before a `Result` before anything.
 #[derive(Debug)]
 pub struct Outcome<R>(PhantomData<fn() -> R>);
@@ -81,17 +81,17 @@ impl<T, E> Kept<Result<T, E>> for OkValue<T> {
 /// A `Result` whose `Ok` carries a status.
 pub trait ResultWithStatus<T, E> {
     /// Whether it is a success.
-    fn is_success(&self, value: &Result<T, E>) -> bool;
+    fn __is_success(&self, value: &Result<T, E>) -> bool;
     /// Goes on with a success, breaks off with all else.
-    fn split(&self, value: Result<T, E>) -> ControlFlow<Result<T, E>, OkValue<T>>;
+    fn __split(&self, value: Result<T, E>) -> ControlFlow<Result<T, E>, OkValue<T>>;
 }
 
 impl<T: HasStatus, E> ResultWithStatus<T, E> for &&Outcome<Result<T, E>> {
-    fn is_success(&self, value: &Result<T, E>) -> bool {
+    fn __is_success(&self, value: &Result<T, E>) -> bool {
         value.as_ref().is_ok_and(|value| is_success(value.status()))
     }
 
-    fn split(&self, value: Result<T, E>) -> ControlFlow<Result<T, E>, OkValue<T>> {
+    fn __split(&self, value: Result<T, E>) -> ControlFlow<Result<T, E>, OkValue<T>> {
         match value {
             Ok(value) if is_success(value.status()) => ControlFlow::Continue(OkValue(value)),
             value => ControlFlow::Break(value),
@@ -102,17 +102,17 @@ impl<T: HasStatus, E> ResultWithStatus<T, E> for &&Outcome<Result<T, E>> {
 /// A value that carries a status.
 pub trait WithStatus<R> {
     /// Whether it is a success.
-    fn is_success(&self, value: &R) -> bool;
+    fn __is_success(&self, value: &R) -> bool;
     /// Goes on with a success, breaks off with all else.
-    fn split(&self, value: R) -> ControlFlow<R, Whole<R>>;
+    fn __split(&self, value: R) -> ControlFlow<R, Whole<R>>;
 }
 
 impl<R: HasStatus> WithStatus<R> for &Outcome<R> {
-    fn is_success(&self, value: &R) -> bool {
+    fn __is_success(&self, value: &R) -> bool {
         is_success(value.status())
     }
 
-    fn split(&self, value: R) -> ControlFlow<R, Whole<R>> {
+    fn __split(&self, value: R) -> ControlFlow<R, Whole<R>> {
         if is_success(value.status()) {
             ControlFlow::Continue(Whole(value))
         } else {
@@ -124,17 +124,17 @@ impl<R: HasStatus> WithStatus<R> for &Outcome<R> {
 /// A `Result`.
 pub trait AnyResult<T, E> {
     /// Whether it is a success.
-    fn is_success(&self, value: &Result<T, E>) -> bool;
+    fn __is_success(&self, value: &Result<T, E>) -> bool;
     /// Goes on with a success, breaks off with all else.
-    fn split(&self, value: Result<T, E>) -> ControlFlow<Result<T, E>, OkValue<T>>;
+    fn __split(&self, value: Result<T, E>) -> ControlFlow<Result<T, E>, OkValue<T>>;
 }
 
 impl<T, E> AnyResult<T, E> for &Outcome<Result<T, E>> {
-    fn is_success(&self, value: &Result<T, E>) -> bool {
+    fn __is_success(&self, value: &Result<T, E>) -> bool {
         value.is_ok()
     }
 
-    fn split(&self, value: Result<T, E>) -> ControlFlow<Result<T, E>, OkValue<T>> {
+    fn __split(&self, value: Result<T, E>) -> ControlFlow<Result<T, E>, OkValue<T>> {
         match value {
             Ok(value) => ControlFlow::Continue(OkValue(value)),
             Err(error) => ControlFlow::Break(Err(error)),
@@ -145,17 +145,17 @@ impl<T, E> AnyResult<T, E> for &Outcome<Result<T, E>> {
 /// Any other value: always a success.
 pub trait AnyValue<R> {
     /// Whether it is a success.
-    fn is_success(&self, value: &R) -> bool;
+    fn __is_success(&self, value: &R) -> bool;
     /// Goes on with the value.
-    fn split(&self, value: R) -> ControlFlow<R, Whole<R>>;
+    fn __split(&self, value: R) -> ControlFlow<R, Whole<R>>;
 }
 
 impl<R> AnyValue<R> for Outcome<R> {
-    fn is_success(&self, _: &R) -> bool {
+    fn __is_success(&self, _: &R) -> bool {
         true
     }
 
-    fn split(&self, value: R) -> ControlFlow<R, Whole<R>> {
+    fn __split(&self, value: R) -> ControlFlow<R, Whole<R>> {
         ControlFlow::Continue(Whole(value))
     }
 }

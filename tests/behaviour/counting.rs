@@ -30,7 +30,11 @@ async fn the_window_is_half_open() {
             assert_eq!(wait(call("alice").await), Some(Duration::from_millis(1)), "at 9.999 s");
             world.clock.advance(Duration::from_millis(1));
             assert_eq!(call("alice").await, Ok(()), "at 10.000 s");
-            assert_eq!(wait(call("alice").await), Some(Duration::from_secs(1)), "the hit at 1 s still counts");
+            assert_eq!(
+                wait(call("alice").await),
+                Some(Duration::from_secs(1)),
+                "the hit at 1 s still counts"
+            );
         })
         .await;
 }
@@ -110,7 +114,10 @@ async fn inner() -> Result<(), Rejection> {
 #[tokio::test]
 async fn a_limited_function_in_another_is_charged_for_itself() {
     let world = World::new();
-    let rejection = world.run(settled(false)).await.expect_err("the second inner call is refused");
+    let rejection = world
+        .run(settled(false))
+        .await
+        .expect_err("the second inner call is refused");
     assert_eq!(rejection.method(), "inner");
     assert_eq!((world.charges(), world.refusals(), world.resets()), (2, 1, 0));
     assert_eq!(world.run(settled(true)).await, Ok(None));
@@ -134,7 +141,10 @@ async fn a_refusal_tells_its_limit() {
     assert_eq!(rejection.method(), "call");
     assert_eq!(rejection.policy().count(), 5);
     assert_eq!(rejection.policy().window(), Duration::from_secs(10));
-    assert_eq!(rejection.to_string(), "too many calls of `call` (5 in 10s): try again in 10s");
+    assert_eq!(
+        rejection.to_string(),
+        "too many calls of `call` (5 in 10s): try again in 10s"
+    );
     let Some(Decision {
         allowed: false,
         remaining: 0,
@@ -165,7 +175,7 @@ async fn by_expressions() -> Result<(), Rejection> {
     Ok(())
 }
 
-#[limit_per_time(1, "1h30m", key = "k",)]
+#[limit_per_time(1, "1h30m", key = "k")]
 async fn by_literals() -> Result<(), Rejection> {
     Ok(())
 }
@@ -180,7 +190,11 @@ async fn numbers_are_given_in_each_form() {
                     for _ in 0..$count {
                         assert_eq!($function().await, Ok(()));
                     }
-                    $function().await.expect_err("one over the limit").policy().to_string()
+                    $function()
+                        .await
+                        .expect_err("one over the limit")
+                        .policy()
+                        .to_string()
                 })
                 .await
         };

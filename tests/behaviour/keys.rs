@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::http::{HeaderMap, HeaderValue};
 use rate_limit::{Client, Key, Limiter, Method, Policy, Rejection, RejectionKind, Rule, limit_per_time};
 
+use crate::log;
 use crate::support::World;
 
 #[limit_per_time(1, "1m", key = user)]
@@ -27,7 +28,11 @@ const SPELLINGS: [&str; 6] = ["alice", "Alice", "ALICE", " alice ", "alice\u{a0}
 async fn admitted(world: &World, users: &[&str], normal: bool) -> usize {
     let mut admitted = 0;
     for user in users {
-        let answer = if normal { world.run(normalized(user)).await } else { world.run(raw(user)).await };
+        let answer = if normal {
+            world.run(normalized(user)).await
+        } else {
+            world.run(raw(user)).await
+        };
         admitted += usize::from(answer.is_ok());
     }
     admitted
@@ -37,7 +42,11 @@ async fn admitted(world: &World, users: &[&str], normal: bool) -> usize {
 async fn key_01_what_the_key_expression_makes_one_is_one_client() {
     let world = World::new();
     assert_eq!(admitted(&world, &SPELLINGS[..5], true).await, 1);
-    assert_eq!(admitted(&world, &SPELLINGS, true).await, 1, "a dotless i is another letter");
+    assert_eq!(
+        admitted(&world, &SPELLINGS, true).await,
+        1,
+        "a dotless i is another letter"
+    );
 }
 
 #[tokio::test]
@@ -45,7 +54,19 @@ async fn key_02_text_is_taken_byte_by_byte() {
     let world = World::new();
     assert_eq!(admitted(&world, &SPELLINGS, false).await, 6);
     assert_eq!(admitted(&world, &SPELLINGS, false).await, 0);
-    let pairs = ["/token/FOO", "/token/foo", "Å", "å", "é", "e\u{301}", "\u{212a}", "k", "a\u{200b}", "a", "a\0"];
+    let pairs = [
+        "/token/FOO",
+        "/token/foo",
+        "Å",
+        "å",
+        "é",
+        "e\u{301}",
+        "\u{212a}",
+        "k",
+        "a\u{200b}",
+        "a",
+        "a\0",
+    ];
     assert_eq!(admitted(&world, &pairs, false).await, pairs.len());
     assert_eq!(admitted(&world, &pairs, false).await, 0);
 }
@@ -58,7 +79,14 @@ async fn compound(a: &str, b: &str) -> Result<(), Rejection> {
 #[tokio::test]
 async fn parts_of_a_compound_key_do_not_run_into_each_other() {
     let world = World::new();
-    for (a, b) in [("ab", "c"), ("a", "bc"), ("b", "a"), ("a", "b"), ("a\0b", "c"), ("a", "b\0c")] {
+    for (a, b) in [
+        ("ab", "c"),
+        ("a", "bc"),
+        ("b", "a"),
+        ("a", "b"),
+        ("a\0b", "c"),
+        ("a", "b\0c"),
+    ] {
         assert_eq!(world.run(compound(a, b)).await, Ok(()), "{a:?} {b:?}");
         assert!(world.run(compound(a, b)).await.is_err(), "{a:?} {b:?}");
     }
@@ -85,8 +113,15 @@ async fn key_06_who_names_nobody_is_turned_away_and_is_in_nobodys_way() {
         .run(async {
             for nobody in ["", " ", "\t\n", "\u{a0}", "\u{3000}", "  "] {
                 assert_eq!(kind(raw(nobody).await), Err(RejectionKind::MissingClient), "{nobody:?}");
-                assert_eq!(kind(part_of_a_compound(nobody).await), Err(RejectionKind::MissingClient), "{nobody:?}");
-                assert_eq!(kind(by_header(HeaderMap::new()).await), Err(RejectionKind::MissingClient));
+                assert_eq!(
+                    kind(part_of_a_compound(nobody).await),
+                    Err(RejectionKind::MissingClient),
+                    "{nobody:?}"
+                );
+                assert_eq!(
+                    kind(by_header(HeaderMap::new()).await),
+                    Err(RejectionKind::MissingClient)
+                );
             }
             assert_eq!((world.charges(), world.refusals()), (0, 0), "no store was asked");
             for somebody in ["alice", "null", "undefined", "unknown"] {
@@ -94,10 +129,30 @@ async fn key_06_who_names_nobody_is_turned_away_and_is_in_nobodys_way() {
                 assert_eq!(kind(raw(somebody).await), Err(RejectionKind::Limited));
                 assert_eq!(part_of_a_compound(somebody).await, Ok(()));
             }
-            let named = HeaderMap::from_iter([("x-client".parse().expect("a name"), HeaderValue::from_static("alice"))]);
+            let named =
+                HeaderMap::from_iter([("x-client".parse().expect("a name"), HeaderValue::from_static("alice"))]);
             assert_eq!(by_header(named).await, Ok(()));
         })
         .await;
+}
+
+#[tokio::test]
+async fn key_06_a_call_that_names_nobody_is_logged_and_a_client_is_not() {
+    let world = World::new();
+    log::take();
+    assert!(world.run(compound("alice@example.org", " ")).await.is_err());
+    let said = log::take();
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(
+        said[0].contains("ERROR") && said[0].contains("behaviour::keys::compound"),
+        "{said:?}"
+    );
+    assert!(!said[0].contains("alice"), "{said:?}");
+    for _ in 0..2 {
+        let answer = world.run(compound("alice@example.org", "10.0.0.1")).await;
+        assert!(!format!("{answer:?}").contains("alice"), "{answer:?}");
+    }
+    assert_eq!(log::take(), [""; 0]);
 }
 
 #[limit_per_time(5, "1m", key = address)]
@@ -110,14 +165,16 @@ async fn key_09_a_path_that_is_guessed_is_no_part_of_the_key() {
     let world = World::new();
     let mut guesses = 0;
     for code in 0..200 {
-        let answer = world.run(verify(&format!("/verify/{code}"), [10, 0, 0, 1].into())).await;
+        let answer = world
+            .run(verify(&format!("/verify/{code}"), [10, 0, 0, 1].into()))
+            .await;
         guesses += usize::from(answer.is_ok());
     }
     assert_eq!(guesses, 5);
     assert_eq!(world.store.memory.len(), 1);
 }
 
-#[limit_per_time(3, "1m", key = spelling)]
+#[limit_per_time(9, "1m", key = spelling)]
 async fn login(limiter: &Limiter, spelling: &str) -> Result<u64, Rejection> {
     let account: u64 = match spelling {
         "alice" | "alice@example.org" => 1,
@@ -125,7 +182,9 @@ async fn login(limiter: &Limiter, spelling: &str) -> Result<u64, Rejection> {
     };
     let client = Client::of(&account).expect("a number names somebody");
     let attempts = Policy::sliding_window(3, Duration::from_secs(60));
-    limiter.check(Rule::new(attempts, Key::new(Method::named("login-account"), client))).await?;
+    limiter
+        .check(Rule::new(attempts, Key::new(Method::named("login-account"), client)))
+        .await?;
     Ok(account)
 }
 

@@ -2,21 +2,26 @@
 #![cfg(all(feature = "axum", feature = "test-util"))]
 
 mod attributes;
+mod borrowing;
 mod coercions;
 mod counting;
 mod drops;
 mod evaluation;
 mod failure;
 mod generics;
+mod golden;
 mod http;
 mod identity;
 mod keys;
 mod limiters;
+mod log;
 mod methods;
 mod names;
 mod outcomes;
 mod parameters;
 mod refusals;
 mod settling;
+mod shadowing;
 mod support;
 mod threads;
+mod unsettled;

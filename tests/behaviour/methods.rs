@@ -22,10 +22,13 @@ impl Portal {
 
     #[limit_per_time(Self::LIMIT, Self::WINDOW, key = (Self::NAME, self.id))]
     async fn by_reference(&self) -> Result<Self, Rejection> {
-        Ok(Self { id: self.id, seen: Self::LIMIT })
+        Ok(Self {
+            id: self.id,
+            seen: Self::LIMIT,
+        })
     }
 
-    #[limit_per_time(Self::LIMIT, Self::WINDOW, key = (Self::NAME, self.id), reset_on_success, success = |out| Self::fails(out))]
+    #[limit_per_time(Self::LIMIT, Self::WINDOW, key = (Self::NAME, self.id), reset_on_success, success = |out| !Self::succeed(&[out]))]
     async fn by_mutable_reference(&mut self, by: u32) -> Result<Self, Rejection> {
         self.seen += by;
         Ok(Self { ..*self })
@@ -63,8 +66,8 @@ impl Portal {
         Self { id, seen: 0 }
     }
 
-    fn fails<T>(answer: &Result<T, Rejection>) -> bool {
-        answer.is_err()
+    fn succeed<T>(answers: &[&Result<T, Rejection>]) -> bool {
+        answers.iter().all(|answer| answer.is_ok())
     }
 }
 
@@ -82,7 +85,10 @@ async fn mac_09_self_stays_self() {
             assert!(portal.by_mutable_reference(4).await.is_err());
             assert_eq!(portal.seen, 4, "a refused call changed nothing");
 
-            assert_eq!(Portal { id: 1, seen: 1 }.by_value().await, Ok(Portal { id: 1, seen: 2 }));
+            assert_eq!(
+                Portal { id: 1, seen: 1 }.by_value().await,
+                Ok(Portal { id: 1, seen: 2 })
+            );
             assert!(Portal { id: 1, seen: 1 }.by_value().await.is_err());
             assert_eq!(Portal::new(3).await, Portal { id: 3, seen: 0 });
             assert_eq!(Portal::new(3).await, Portal { id: 0, seen: 0 });
@@ -174,7 +180,9 @@ impl Portal {
     #[limit_per_time(1, "1m", key = self.id, reset_on_success, success = |_| false)]
     async fn settled_in_a_local_macro(&self) -> Result<String, Rejection> {
         macro_rules! show {
-            ($part:expr) => { format!("{}/{}", self.id, $part) };
+            ($part:expr) => {
+                format!("{}/{}", self.id, $part)
+            };
         }
         Ok(show!(self.seen))
     }

@@ -2,6 +2,7 @@
 
 use rate_limit::{Client, Key, Limiter, Method, Policy, Rejection, limit_per_time};
 
+use crate::log;
 use crate::support::World;
 
 const MINUTE: std::time::Duration = std::time::Duration::from_secs(60);
@@ -70,8 +71,43 @@ async fn a_named_counter_is_seen_and_let_go_from_outside() {
     for _ in 0..2 {
         assert_eq!(world.run(over_http("alice")).await, Ok(()));
     }
-    assert_eq!(limiter.peek(policy, key).await.map(|seen| seen.retry_after).ok(), Some(Some(MINUTE)));
+    assert_eq!(
+        limiter.peek(policy, key).await.map(|seen| seen.retry_after).ok(),
+        Some(Some(MINUTE))
+    );
     assert!(world.run(over_http("alice")).await.is_err());
     assert!(limiter.reset(key).await.is_ok());
     assert_eq!(world.run(over_http("alice")).await, Ok(()));
+}
+
+async fn one_path_for_two(world: &World) -> [bool; 4] {
+    let first = async || {
+        #[limit_per_time(2, "1m", key = "k")]
+        async fn inner() -> Result<(), Rejection> {
+            Ok(())
+        }
+        world.run(inner()).await.is_ok()
+    };
+    let second = async || {
+        #[limit_per_time(2, "1m", key = "k")]
+        async fn inner() -> Result<(), Rejection> {
+            Ok(())
+        }
+        world.run(inner()).await.is_ok()
+    };
+    [first().await, second().await, first().await, second().await]
+}
+
+#[tokio::test]
+async fn two_functions_of_one_path_share_a_counter_and_that_is_said_once() {
+    let world = World::new();
+    log::take();
+    assert_eq!(one_path_for_two(&world).await, [true, true, false, false]);
+    let said = log::take();
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(
+        said[0].contains("ERROR") && said[0].contains("behaviour::names::one_path_for_two::"),
+        "{said:?}"
+    );
+    assert!(said[0].contains("give each a name of its own"), "{said:?}");
 }

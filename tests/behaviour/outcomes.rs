@@ -157,7 +157,9 @@ async fn with_token(token: bool) -> impl IntoResponse {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::UNAUTHORIZED;
     if token {
-        response.headers_mut().insert("x-token", header::HeaderValue::from_static("t"));
+        response
+            .headers_mut()
+            .insert("x-token", header::HeaderValue::from_static("t"));
     }
     response
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rate_limit::limit_per_time;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::task::yield_now;
 
 use crate::support::{Failure, World, abandon, refused};
@@ -64,7 +64,11 @@ async fn mac_03_a_panic_and_a_dropped_future_reset_nothing() {
 #[limit_per_time(3, "1m", key = account, reset_on_success)]
 async fn login(account: &str, right: bool) -> Result<(), Failure> {
     yield_now().await;
-    if right { Ok(()) } else { Err(Failure::Own("wrong password")) }
+    if right {
+        Ok(())
+    } else {
+        Err(Failure::Own("wrong password"))
+    }
 }
 
 #[tokio::test]
@@ -191,4 +195,28 @@ async fn a_value_is_handed_back_as_it_was_returned() {
         assert_eq!(world.run(plain("as it was")).await, b"as it was");
     }
     assert_eq!(world.resets(), 5);
+}
+
+#[limit_per_time(9, "1m", key = "k", reset_on_success, on_limit = |_| usize::MAX)]
+async fn guarded(slots: Arc<Semaphore>, _guard: OwnedSemaphorePermit) -> usize {
+    yield_now().await;
+    slots.available_permits()
+}
+
+#[limit_per_time(9, "1m", key = "k", reset_on_success, on_limit = |_| usize::MAX)]
+async fn guarded_unnamed(slots: Arc<Semaphore>, _: OwnedSemaphorePermit) -> usize {
+    yield_now().await;
+    slots.available_permits()
+}
+
+#[tokio::test]
+async fn mac_01_a_guard_is_held_until_the_body_ends() {
+    let world = World::new();
+    let slots = Arc::new(Semaphore::new(3));
+    let guard = || Arc::clone(&slots).try_acquire_owned().expect("a slot is free");
+    assert_eq!(world.run(guarded(Arc::clone(&slots), guard())).await, 2);
+    assert_eq!(slots.available_permits(), 3);
+    assert_eq!(world.run(guarded_unnamed(Arc::clone(&slots), guard())).await, 2);
+    assert_eq!(slots.available_permits(), 3);
+    assert_eq!(world.resets(), 2);
 }

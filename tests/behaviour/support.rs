@@ -5,7 +5,11 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use rate_limit::{Charge, Hit, Key, Limiter, ManualClock, MemoryStore, Policy, Rejection, Reply, Store, StoreError, Verdict};
+use rate_limit::{
+    Charge, Hit, Key, Limiter, ManualClock, MemoryStore, Policy, Rejection, Reply, Store, StoreError, Verdict,
+};
+
+use crate::log;
 
 /// A limiter on a clock of its own, and what its store was asked.
 pub(crate) struct World {
@@ -16,12 +20,16 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new() -> Self {
+        log::install();
         let clock = ManualClock::new();
         let store = Recorder {
             memory: MemoryStore::builder().clock(&clock).build(),
             asked: Arc::default(),
         };
-        let limiter = Limiter::builder().store(store.clone()).build().expect("no secret is set");
+        let limiter = Limiter::builder()
+            .store(store.clone())
+            .build()
+            .expect("no secret is set");
         Self { clock, limiter, store }
     }
 
@@ -45,11 +53,11 @@ impl World {
 
     /// How many calls were refused by the store.
     pub(crate) fn refusals(&self) -> usize {
-        self.store.count(|asked| matches!(asked, Asked::Refused(_)))
+        self.store.count(|asked| matches!(asked, Asked::Refused))
     }
 
     pub(crate) fn resets(&self) -> usize {
-        self.store.count(|asked| matches!(asked, Asked::Reset(_)))
+        self.store.count(|asked| matches!(asked, Asked::Reset))
     }
 
     /// The full names of the functions whose calls were admitted, in order.
@@ -66,8 +74,8 @@ impl World {
 #[derive(Clone, Copy, Debug)]
 enum Asked {
     Admitted(Key),
-    Refused(Key),
-    Reset(Key),
+    Refused,
+    Reset,
 }
 
 #[derive(Clone, Debug)]
@@ -95,7 +103,7 @@ impl Store for Recorder {
         };
         self.note(match verdict {
             Ok(Verdict::Allowed { .. }) => Asked::Admitted(charge.key),
-            _ => Asked::Refused(charge.key),
+            _ => Asked::Refused,
         });
         Reply::ready(verdict)
     }
@@ -105,7 +113,7 @@ impl Store for Recorder {
     }
 
     fn reset(&self, key: Key, hit: Hit) -> Reply<Result<(), StoreError>> {
-        self.note(Asked::Reset(key));
+        self.note(Asked::Reset);
         self.memory.reset(key, hit)
     }
 }

@@ -94,7 +94,9 @@ async fn response_by_a_guard(state: Arc<State>) -> impl IntoResponse {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn mac_31_what_the_key_borrows_is_gone_before_the_call_waits() {
     let world = World::new();
-    let state = Arc::new(State { name: Mutex::new("alice".to_owned()) });
+    let state = Arc::new(State {
+        name: Mutex::new("alice".to_owned()),
+    });
     macro_rules! once {
         ($call:expr, $answer:expr) => {
             assert_eq!(world.spawned($call).await.expect("it ends"), Ok($answer));
@@ -123,13 +125,41 @@ async fn arguments_that_stay(id: Rc<u8>) -> Result<Rc<u8>, Rejection> {
     Ok(id)
 }
 
-#[tokio::test]
-async fn mac_31_an_error_that_is_not_send_costs_the_future_nothing() {
-    fn need_send<T: Send>(value: T) -> T {
-        value
+/// Tells at run time whether the type of a value is `Send`, by which of two traits a method call reaches first.
+struct Probe<T>(std::marker::PhantomData<T>);
+
+fn probe<T>(_: &T) -> Probe<T> {
+    Probe(std::marker::PhantomData)
+}
+
+trait IsSend {
+    fn is_send(&self) -> bool {
+        true
     }
+}
+
+trait MayStay {
+    fn is_send(&self) -> bool {
+        false
+    }
+}
+
+impl<T: Send> IsSend for &Probe<T> {}
+impl<T> MayStay for Probe<T> {}
+
+#[tokio::test]
+#[allow(clippy::needless_borrow)]
+async fn mac_31_an_error_that_is_not_send_costs_the_future_nothing() {
     let world = World::new();
-    assert_eq!(world.run(need_send(error_that_stays(1))).await.ok(), Some(1));
-    assert_eq!(world.run(arguments_that_stay(Rc::new(2))).await, Ok(Rc::new(2)));
+    assert!(
+        (&&probe(&settled(String::new(), 1, Vec::new()))).is_send(),
+        "the probe tells the difference"
+    );
+    let call = error_that_stays(1);
+    assert!((&&probe(&call)).is_send());
+    assert_eq!(world.run(call).await.ok(), Some(1));
+    let call = arguments_that_stay(Rc::new(2));
+    assert!(!(&&probe(&call)).is_send(), "the probe tells the difference");
+    assert_eq!(world.run(call).await, Ok(Rc::new(2)));
     assert_eq!(world.resets(), 2);
 }

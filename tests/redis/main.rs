@@ -5,6 +5,7 @@ mod support;
 
 mod common;
 mod deadline;
+mod differential;
 mod exactness;
 mod expiry;
 mod faults;
@@ -15,3 +16,5 @@ mod probe;
 mod reconnect;
 mod scripts;
 mod settlement;
+mod stopwatch;
+mod two_processes;

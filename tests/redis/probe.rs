@@ -11,7 +11,8 @@ pub(crate) struct Probe(MultiplexedConnection);
 /// What lies under a key of ours.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Log {
-    pub(crate) ring: bool,
+    /// How many slots a ring has, `None` for a list.
+    pub(crate) ring: Option<usize>,
     /// Microseconds, as all times here.
     pub(crate) expiry: u64,
     pub(crate) entries: Vec<u64>,
@@ -38,7 +39,9 @@ impl Probe {
     pub(crate) async fn set(&self, key: &str, value: &[u8]) {
         let mut cmd = redis::cmd("SET");
         cmd.arg(key).arg(value).arg("EX").arg(100);
-        cmd.exec_async(&mut self.0.clone()).await.expect("the server takes a value");
+        cmd.exec_async(&mut self.0.clone())
+            .await
+            .expect("the server takes a value");
     }
 
     pub(crate) async fn keys(&self) -> Vec<String> {
@@ -87,17 +90,18 @@ impl Probe {
 
 impl Log {
     fn read(value: &[u8]) -> Self {
-        let entries = match value[0] {
-            b'L' => value[8..].chunks(7).map(number).collect(),
+        let (ring, entries) = match value[0] {
+            b'L' => (None, value[8..].chunks(7).map(number).collect()),
             b'R' => {
                 let [size, head, length] = [8, 12, 16].map(|at| number(&value[at..at + 4]) as usize);
                 let slot = |i| 20 + 7 * ((head + i) % size);
-                (0..length).map(|i| number(&value[slot(i)..slot(i) + 7])).collect()
+                let entry = |i| number(&value[slot(i)..slot(i) + 7]);
+                (Some(size), (0..length).map(entry).collect())
             }
             tag => panic!("a value of ours is a list or a ring, not {tag}"),
         };
         Self {
-            ring: value[0] == b'R',
+            ring,
             expiry: number(&value[1..8]),
             entries,
         }
@@ -106,5 +110,8 @@ impl Log {
 
 fn number(little_endian: &[u8]) -> u64 {
     assert!(little_endian.len() <= 7, "an entry is 7 bytes");
-    little_endian.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+    little_endian
+        .iter()
+        .rev()
+        .fold(0, |number, byte| number << 8 | u64::from(*byte))
 }

@@ -51,5 +51,9 @@ async fn red_07_two_stores_of_which_one_finds_them_gone() {
     assert!(admits(&one, rule(200, "a")).await);
     assert!(admits(&two, rule(200, "a")).await);
     assert_eq!(probe.hits().await, 2);
-    assert_eq!(probe.info("commandstats", LOADS).await, 2 * 3, "what the other loaded serves both");
+    assert_eq!(
+        probe.info("commandstats", LOADS).await,
+        2 * 3,
+        "what the other loaded serves both"
+    );
 }

@@ -1,8 +1,10 @@
 //! A proxy on loopback that fails as it is told to.
 
+#![allow(dead_code, reason = "each test binary uses some of it")]
+
 use std::io;
 use std::net::Ipv4Addr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::net::{TcpListener, TcpStream};
@@ -16,7 +18,7 @@ pub enum Fault {
     Drop,
     /// Other bytes come in its place.
     Garbage,
-    /// It is held back until [`FaultProxy::release`].
+    /// It is held back, and so is all that follows it on its connection.
     Stall,
 }
 
@@ -30,11 +32,11 @@ pub struct FaultProxy {
 struct Shared {
     server: u16,
     armed: Mutex<Option<Fault>>,
-    released: Notify,
+    hang_up: AtomicBool,
+    refuse: Notify,
     accepted: AtomicUsize,
 }
 
-#[allow(dead_code, reason = "each test binary uses some of it")]
 impl FaultProxy {
     /// A proxy to the server at this port of loopback.
     pub async fn start(server: u16) -> Self {
@@ -45,7 +47,8 @@ impl FaultProxy {
         let shared = Arc::new(Shared {
             server,
             armed: Mutex::new(None),
-            released: Notify::new(),
+            hang_up: AtomicBool::new(false),
+            refuse: Notify::new(),
             accepted: AtomicUsize::new(0),
         });
         let task = tokio::spawn(accept(listener, Arc::clone(&shared)));
@@ -67,15 +70,15 @@ impl FaultProxy {
         self.shared.armed.lock().expect("no holder panics").is_some()
     }
 
-    /// Lets the answer go that was held back.
-    pub fn release(&self) {
-        self.shared.released.notify_one();
+    /// From now on closes each connection on which a script is called, before the server hears of it.
+    pub fn hang_up_on_calls(&self) {
+        self.shared.hang_up.store(true, Ordering::SeqCst);
     }
 
     /// Closes all connections and refuses new ones, for good.
     pub async fn refuse(&mut self) {
-        self.task.abort();
-        let _ = (&mut self.task).await;
+        self.shared.refuse.notify_one();
+        (&mut self.task).await.expect("it does not panic");
     }
 
     /// How many connections it has accepted.
@@ -93,10 +96,18 @@ impl Drop for FaultProxy {
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     // Dropped with this task, and every connection with it.
     let mut connections = JoinSet::new();
-    while let Ok((client, _)) = listener.accept().await {
-        shared.accepted.fetch_add(1, Ordering::SeqCst);
-        connections.spawn(pass(client, Arc::clone(&shared)));
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => {
+                let (client, _) = accepted.expect("it listens");
+                shared.accepted.fetch_add(1, Ordering::SeqCst);
+                connections.spawn(pass(client, Arc::clone(&shared)));
+            }
+            () = shared.refuse.notified() => break,
+        }
     }
+    drop(listener);
+    connections.shutdown().await;
 }
 
 /// Ends when either side does.
@@ -106,17 +117,21 @@ async fn pass(client: TcpStream, shared: Arc<Shared>) -> io::Result<()> {
     server.set_nodelay(true)?;
     loop {
         tokio::select! {
-            request = read(&client) => write(&server, &request?).await?,
+            request = read(&client) => {
+                let request = request?;
+                let call = request.windows(7).any(|window| window == b"EVALSHA");
+                if call && shared.hang_up.load(Ordering::SeqCst) {
+                    return Ok(());
+                }
+                write(&server, &request).await?;
+            }
             answer = read(&server) => {
                 let answer = answer?;
                 let fault = shared.armed.lock().expect("no holder panics").take();
                 match fault {
                     Some(Fault::Drop) => return Ok(()),
                     Some(Fault::Garbage) => write(&client, b"\x16\x03\x01 this is no Redis\r\n").await?,
-                    Some(Fault::Stall) => {
-                        shared.released.notified().await;
-                        write(&client, &answer).await?;
-                    }
+                    Some(Fault::Stall) => std::future::pending().await,
                     None => write(&client, &answer).await?,
                 }
             }

@@ -35,7 +35,11 @@ impl Log {
         let live = self.live(now, window).min(count as usize) as u32;
         Answer::Fits {
             remaining: count - live - cost.min(count - live),
-            reset_after: if cost > 0 { window } else { self.reset_after(now, window) },
+            reset_after: if cost > 0 {
+                window
+            } else {
+                self.reset_after(now, window)
+            },
         }
     }
 
@@ -103,7 +107,9 @@ impl Log {
             return None;
         }
         let entry = self.entries[self.entries.len() - in_the_way];
-        (entry.time().min(now) + window).checked_sub(now).filter(|wait| *wait > 0)
+        (entry.time().min(now) + window)
+            .checked_sub(now)
+            .filter(|wait| *wait > 0)
     }
 
     /// The time until the newest entry has left the window, and the limit is whole again.

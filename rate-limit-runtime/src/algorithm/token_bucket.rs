@@ -64,7 +64,9 @@ impl Bucket {
         if let Some(later) = self.taken_after(hit) {
             let missing = self.full_at.saturating_sub(now);
             // If the bucket was full since, what is missing now was all taken later.
-            let without = missing.saturating_sub(self.refill * u64::from(cost)).max(missing.min(later));
+            let without = missing
+                .saturating_sub(self.refill * u64::from(cost))
+                .max(missing.min(later));
             self.full_at = now + without;
         }
     }

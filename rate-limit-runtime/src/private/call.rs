@@ -166,7 +166,8 @@ impl Call {
     /// As [`admit`](Self::admit), for a call that is settled.
     pub fn settled(self) -> Reply<Result<Settling, Rejection>> {
         let (site, how) = (self.site, self.rules.iter().map(|asked| asked.settle).collect());
-        self.permit().map(move |permit| permit.map(|permit| Settling { site, permit, how }))
+        self.permit()
+            .map(move |permit| permit.map(|permit| Settling { site, permit, how }))
     }
 
     fn nobody(&self, asked: &Asked, error: &KeyError) -> Rejection {
@@ -279,6 +280,9 @@ pub const fn window(window: Duration) -> Duration {
 #[must_use]
 #[track_caller]
 pub const fn refill(refill: Duration) -> Duration {
-    assert!(!refill.is_zero(), "a refill takes some time: write in which time the bucket gains one token");
+    assert!(
+        !refill.is_zero(),
+        "a refill takes some time: write in which time the bucket gains one token"
+    );
     refill
 }

@@ -116,7 +116,7 @@ impl<P: Address, T: Address + ?Sized> Address for And<P, T> {}
 /// Reached first, through two references: a key that is an address and nothing else.
 pub trait AddressKey {
     /// What the key names.
-    fn subject(&self) -> OnlyAnAddress {
+    fn __subject(&self) -> OnlyAnAddress {
         OnlyAnAddress
     }
 }
@@ -125,7 +125,7 @@ impl<P: Address> AddressKey for &KeyTypes<P> {}
 /// Reached through one reference: any other key.
 pub trait SubjectKey {
     /// What the key names.
-    fn subject(&self) -> SomeSubject {
+    fn __subject(&self) -> SomeSubject {
         SomeSubject
     }
 }

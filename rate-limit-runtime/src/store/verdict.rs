@@ -20,7 +20,14 @@ pub(super) fn combine(decided: &[Decided]) -> Verdict {
     };
     for (place, Decided { answer, observe }) in decided.iter().enumerate() {
         match (*answer, &verdict) {
-            (Answer::Fits { remaining: less, reset_after, .. }, Verdict::Allowed { remaining, .. }) if less < *remaining => {
+            (
+                Answer::Fits {
+                    remaining: less,
+                    reset_after,
+                    ..
+                },
+                Verdict::Allowed { remaining, .. },
+            ) if less < *remaining => {
                 verdict = Verdict::Allowed {
                     tightest: place,
                     remaining: less,
@@ -31,20 +38,36 @@ pub(super) fn combine(decided: &[Decided]) -> Verdict {
             (Answer::Never, Verdict::Allowed { .. } | Verdict::Denied { .. }) if !observe => {
                 verdict = Verdict::Impossible { which: place };
             }
-            (Answer::Refused { retry_after, reset_after }, current) if !observe => {
+            (
+                Answer::Refused {
+                    retry_after,
+                    reset_after,
+                },
+                current,
+            ) if !observe => {
                 let longer = match current {
                     Verdict::Allowed { .. } => true,
-                    Verdict::Denied { retry_after: longest, .. } => retry_after > *longest,
+                    Verdict::Denied {
+                        retry_after: longest, ..
+                    } => retry_after > *longest,
                     Verdict::Impossible { .. } => false,
                 };
                 if longer {
-                    verdict = Verdict::Denied { longest: place, retry_after, reset_after };
+                    verdict = Verdict::Denied {
+                        longest: place,
+                        retry_after,
+                        reset_after,
+                    };
                 }
             }
             _ => {}
         }
     }
-    if let Verdict::Allowed { remaining: remaining @ u32::MAX, .. } = &mut verdict {
+    if let Verdict::Allowed {
+        remaining: remaining @ u32::MAX,
+        ..
+    } = &mut verdict
+    {
         // Nothing but charges that observe, none of which fits.
         *remaining = 0;
     }

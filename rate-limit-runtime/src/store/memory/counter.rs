@@ -55,7 +55,9 @@ impl Counter {
     /// As [`decide`](Self::decide), changing nothing.
     pub(super) fn peek(&self, now: u64, charge: &Charge) -> Answer {
         let state = match &self.state {
-            _ if self.policy.algorithm() != charge.policy.algorithm() => return Self::new(charge.policy).decide(now, charge),
+            _ if self.policy.algorithm() != charge.policy.algorithm() => {
+                return Self::new(charge.policy).decide(now, charge);
+            }
             // A log reads times from the future as now.
             State::Log(_) => return self.answer(now, charge),
             State::Bucket(bucket) => State::Bucket(bucket.clone()),

@@ -78,12 +78,19 @@ impl MemoryStore {
         for charge in charges {
             let shard = locked.of(self.index(&charge.key));
             let mut answer = shard.decide(now, charge);
-            if let Answer::Refused { retry_after, reset_after } = &mut answer {
+            if let Answer::Refused {
+                retry_after,
+                reset_after,
+            } = &mut answer
+            {
                 let blocked = shard.block(now, charge);
                 *retry_after = blocked.max(*retry_after);
                 *reset_after = blocked.max(*reset_after);
             }
-            decided.push(Decided { answer, observe: charge.observe });
+            decided.push(Decided {
+                answer,
+                observe: charge.observe,
+            });
         }
         let mut verdict = verdict::combine(&decided);
         if let Verdict::Allowed { hits, .. } = &mut verdict {
@@ -107,7 +114,12 @@ impl MemoryStore {
         let mut indices: SmallVec<[usize; 3]> = charges.iter().map(|charge| self.index(&charge.key)).collect();
         indices.sort_unstable();
         indices.dedup();
-        Locked(indices.into_iter().map(|index| (index, lock(&self.0.shards[index]))).collect())
+        Locked(
+            indices
+                .into_iter()
+                .map(|index| (index, lock(&self.0.shards[index])))
+                .collect(),
+        )
     }
 
     fn index(&self, key: &Key) -> usize {

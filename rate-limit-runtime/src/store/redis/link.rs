@@ -1,6 +1,6 @@
 //! The one connection to the server: multiplexed, and made anew in the background when it is lost.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -23,6 +23,8 @@ pub(super) struct Link {
     scripts: Scripts,
     state: watch::Sender<State>,
     connecting: AtomicBool,
+    /// How many connections in a row were lost before they had answered a call.
+    useless: AtomicU32,
     /// Counts the times that the scripts were loaded, so that of many calls that find them gone one loads them.
     loads: AtomicU64,
     loading: Mutex<()>,
@@ -54,6 +56,7 @@ impl Link {
             scripts,
             state: watch::Sender::new(State::Connecting),
             connecting: AtomicBool::new(false),
+            useless: AtomicU32::new(0),
             loads: AtomicU64::new(0),
             loading: Mutex::new(()),
         })
@@ -92,10 +95,10 @@ impl Link {
     async fn send(self: &Arc<Self>, cmd: &Cmd) -> Result<Value, RedisError> {
         let (mut connection, generation) = self.connection().await?;
         let answer = connection.send_packed_command(cmd).await.and_then(Value::extract_error);
-        if let Err(error) = &answer
-            && (error.is_io_error() || error.is_unrecoverable_error())
-        {
-            self.lost(generation);
+        match &answer {
+            Err(error) if error.is_io_error() || error.is_unrecoverable_error() => self.lost(generation),
+            _ if self.useless.load(Ordering::Relaxed) > 0 => self.useless.store(0, Ordering::Relaxed),
+            _ => {}
         }
         answer
     }
@@ -117,13 +120,16 @@ impl Link {
     }
 
     fn lost(self: &Arc<Self>, generation: u64) {
-        self.state.send_if_modified(|state| {
+        let current = self.state.send_if_modified(|state| {
             let current = matches!(state, State::Up(_, current) if *current == generation);
             if current {
                 *state = State::Connecting;
             }
             current
         });
+        if current {
+            self.useless.fetch_add(1, Ordering::Relaxed);
+        }
         self.connect();
     }
 
@@ -179,6 +185,26 @@ impl Drop for Connecting {
 
 async fn keep_connecting(connecting: Connecting) {
     let mut pause = FIRST_PAUSE;
+    // Where connecting works and no call does, each loss would be followed by an attempt at once.
+    let useless = connecting.0.upgrade().map_or(0, |link| {
+        let useless = link.useless.load(Ordering::Relaxed);
+        if useless > 1 {
+            link.state.send_if_modified(|state| {
+                let waiting = matches!(state, State::Connecting);
+                if waiting {
+                    *state = State::Down(RedisError::from((ErrorKind::Io, "connections are lost at once")));
+                }
+                waiting
+            });
+        }
+        useless
+    });
+    for _ in 1..useless {
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+    if useless > 1 {
+        tokio::time::sleep(jittered(pause)).await;
+    }
     // Ends when nobody holds the link any more.
     while let Some(link) = connecting.0.upgrade() {
         let attempt = tokio::time::timeout(ATTEMPT, link.attempt())
@@ -218,6 +244,14 @@ fn jittered(pause: Duration) -> Duration {
     half + half * random as u32 / 1000
 }
 
+/// A script that runs a command which its user may not is told so in words alone.
+fn lacks_permission(error: &RedisError) -> bool {
+    error.kind() == ErrorKind::Server(ServerErrorKind::NoPerm)
+        || error
+            .detail()
+            .is_some_and(|detail| detail.contains("user executing the script"))
+}
+
 /// What an error of the server or of the connection means for us.
 fn store_error(error: RedisError) -> StoreError {
     let (kind, message) = match error.kind() {
@@ -225,7 +259,7 @@ fn store_error(error: RedisError) -> StoreError {
             StoreErrorKind::Misconfigured,
             "Redis refuses the user or password of its URL".to_owned(),
         ),
-        ErrorKind::Server(ServerErrorKind::NoPerm) => (
+        ErrorKind::Server(_) if lacks_permission(&error) => (
             StoreErrorKind::Misconfigured,
             "Redis refuses a command: let its user run EVALSHA, SCRIPT|LOAD, TIME, GET, GETRANGE, SET, SETRANGE, PEXPIRE \
              and DEL on the keys under the prefix"

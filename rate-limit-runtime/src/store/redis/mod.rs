@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::{Client, Cmd, IntoConnectionInfo, Value};
+use redis::{Cmd, IntoConnectionInfo, Value};
 
 use self::link::Link;
 use self::script::{Scripts, verdict};
@@ -16,6 +16,9 @@ use super::{Charge, Reply, Settlement, Store};
 #[cfg(feature = "test-util")]
 use crate::clock::ManualClock;
 use crate::error::{BuildError, StoreError, StoreErrorKind};
+use crate::key::{Client, Key};
+use crate::method::Method;
+use crate::policy::Policy;
 use crate::verdict::Verdict;
 
 /// Counters in a Redis server of version 6.2 or later, shared by all instances that use it.
@@ -85,6 +88,15 @@ impl RedisStore {
         }
         cmd
     }
+
+    /// Reads a counter that nobody has.
+    async fn trial(&self) -> Result<(), StoreError> {
+        let client =
+            Client::of("trial").map_err(|error| StoreError::new(StoreErrorKind::Misconfigured, error.to_string()))?;
+        let policy = Policy::sliding_window(1, Policy::MIN_WINDOW);
+        let key = Key::new(Method::named("rate_limit::trial"), client);
+        self.peek(Charge::new(key, policy, 1)).await.map(|_| ())
+    }
 }
 
 impl Store for RedisStore {
@@ -99,8 +111,11 @@ impl Store for RedisStore {
     }
 
     fn settle(&self, settlements: &[Settlement]) -> Reply<Result<(), StoreError>> {
-        let clear = Scripts::clear(&self.0.prefix, settlements).map(|cmd| self.ask_without_clock(cmd, |_| Some(())));
-        let settle = self.0.link.scripts().settle(&self.0.prefix, settlements).map(|cmd| self.ask(cmd, |_| Some(())));
+        let clear = Scripts::clear(&self.0.prefix, settlements).map(|cmd| self.ask_without_clock(cmd, read_count));
+        let scripts = self.0.link.scripts();
+        let settle = scripts
+            .settle(&self.0.prefix, settlements)
+            .map(|cmd| self.ask(cmd, read_nothing));
         match (clear, settle) {
             (Some(reply), None) | (None, Some(reply)) => reply,
             (None, None) => Reply::ready(Ok(())),
@@ -110,6 +125,14 @@ impl Store for RedisStore {
             }),
         }
     }
+}
+
+fn read_count(value: Value) -> Option<()> {
+    matches!(value, Value::Int(_)).then_some(())
+}
+
+fn read_nothing(value: Value) -> Option<()> {
+    matches!(value, Value::BulkString(reply) if reply.is_empty()).then_some(())
 }
 
 fn read_verdict(value: Value) -> Option<Verdict> {
@@ -191,7 +214,7 @@ impl RedisStoreBuilder {
             BuildError::new("the URL of Redis is malformed: write `redis://[user][:password@]host[:port][/database]`")
         })?;
         let server = info.addr().to_string();
-        let client = Client::open(info)
+        let client = redis::Client::open(info)
             .map_err(|error| BuildError::new("the URL of Redis cannot be used").with_source(error))?;
         #[cfg(feature = "test-util")]
         let scripts = self
@@ -201,20 +224,29 @@ impl RedisStoreBuilder {
         #[cfg(not(feature = "test-util"))]
         let scripts = Scripts::server_clock();
         let link = Link::new(client, scripts);
-        if let Ok(Err(error)) = tokio::time::timeout(Self::FIRST_ATTEMPT, link.first_attempt()).await {
-            if !error.is_transient() {
-                return Err(BuildError::new(format!("Redis at {server} cannot be used")).with_source(error));
-            }
-            tracing::warn!(server, %error, "Redis cannot be reached: the store goes on trying");
-        }
-        Ok(RedisStore(Arc::new(Inner {
+        let first_attempt = tokio::time::timeout(Self::FIRST_ATTEMPT, link.first_attempt()).await;
+        let store = RedisStore(Arc::new(Inner {
             link,
             prefix: self.prefix,
             deadline: self.deadline,
             server,
             #[cfg(feature = "test-util")]
             clock: self.clock,
-        })))
+        }));
+        // A server that lets us in may still not let us run scripts, or touch keys under the prefix.
+        let usable = match first_attempt {
+            Ok(Ok(())) => store.trial().await,
+            Ok(Err(error)) => Err(error),
+            Err(_) => Ok(()),
+        };
+        if let Err(error) = usable {
+            let server = &store.0.server;
+            if !error.is_transient() {
+                return Err(BuildError::new(format!("Redis at {server} cannot be used")).with_source(error));
+            }
+            tracing::warn!(server, %error, "Redis cannot be reached: the store goes on trying");
+        }
+        Ok(store)
     }
 }
 

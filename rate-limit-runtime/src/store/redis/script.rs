@@ -103,11 +103,23 @@ impl Scripts {
             cmd.arg(block_key(prefix, &charge.key));
         }
         cmd.arg(mode);
-        for Charge { policy, cost, observe, at, .. } in charges {
+        for Charge {
+            policy,
+            cost,
+            observe,
+            at,
+            ..
+        } in charges
+        {
             // One millisecond more than two windows: the server rounds the time at which a key goes.
             let expiry = (2 * policy.span()).div_ceil(1_000) + 1;
-            cmd.arg(tag(policy.algorithm())).arg(policy.count()).arg(policy.span()).arg(expiry);
-            cmd.arg(cost).arg(policy.block_span()).arg(if *observe { "o" } else { "" });
+            cmd.arg(tag(policy.algorithm()))
+                .arg(policy.count())
+                .arg(policy.span())
+                .arg(expiry);
+            cmd.arg(cost)
+                .arg(policy.block_span())
+                .arg(if *observe { "o" } else { "" });
             match at {
                 Some(at) => cmd.arg(at),
                 None => cmd.arg(""),
@@ -144,7 +156,10 @@ impl Scripts {
 
     /// `None` if there is nothing to do.
     pub(super) fn clear(prefix: &str, settlements: &[Settlement]) -> Option<Cmd> {
-        let mut cleared = settlements.iter().filter(|settlement| settlement.change == Change::Clear).peekable();
+        let mut cleared = settlements
+            .iter()
+            .filter(|settlement| settlement.change == Change::Clear)
+            .peekable();
         cleared.peek()?;
         let mut cmd = redis::cmd("DEL");
         for Settlement { key, .. } in cleared {
@@ -205,7 +220,13 @@ mod tests {
 
     #[test]
     fn an_answer_is_read_whole_or_not_at_all() {
-        let admitted = [&b"A\0"[..], &[4, 0, 0, 0], &[2, 1, 0, 0, 0, 0, 0], &[1, 0, 0, 0, 0, 0, 0]].concat();
+        let admitted = [
+            &b"A\0"[..],
+            &[4, 0, 0, 0],
+            &[2, 1, 0, 0, 0, 0, 0],
+            &[1, 0, 0, 0, 0, 0, 0],
+        ]
+        .concat();
         assert_eq!(
             verdict(&admitted),
             Some(Verdict::Allowed {

@@ -1,0 +1,204 @@
+//! Of each function of the crate, one call over the limit is refused.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use limits::{Limiter, ManualClock, MemoryStore, Rejection};
+use rate_limit_hygiene::arguments::{self, Pair};
+use rate_limit_hygiene::methods::{Api, Portal};
+use rate_limit_hygiene::{bare, free, hostile, methods, responses};
+
+fn limiter() -> Limiter {
+    let store = MemoryStore::builder().clock(&ManualClock::new()).build();
+    Limiter::builder().store(store).build().expect("no secret is set")
+}
+
+async fn scoped<F: Future>(future: F) -> F::Output {
+    limiter().scope(future).await
+}
+
+/// Whether the first call of two was admitted and the second refused.
+macro_rules! one_of_two {
+    ($($call:expr),* $(,)?) => {
+        $(assert_eq!(
+            [$call.await.is_ok(), $call.await.is_ok()],
+            [true, false],
+            "{}",
+            stringify!($call)
+        );)*
+    };
+}
+
+#[tokio::test]
+async fn free_functions() {
+    let own = limiter();
+    scoped(async {
+        one_of_two!(
+            free::checked(1),
+            free::line(1),
+            free::settled_line(1),
+            free::settled_by(1),
+            free::given(&own, 1),
+            free::settled_given(&own, 1),
+            free::everything(1, "a".to_owned()),
+            free::generic(&[1, 2], "other"),
+            free::settled_generic(&["a"], ""),
+        );
+        assert_eq!(free::settled(1, true).await, Ok(1));
+        assert_eq!(
+            free::settled(1, false).await,
+            Err(None),
+            "the success cleared the record"
+        );
+        assert!(matches!(free::settled(1, true).await, Err(Some(_))));
+        assert_eq!([free::on_limit(1).await, free::on_limit(1).await], [1, 0]);
+        #[expect(deprecated)]
+        let answers = [free::attributes(1).await, free::attributes(1).await];
+        assert_eq!(answers, [1, 0]);
+        assert_eq!(free::diverging(1).await, Ok(0));
+        free::empty().await;
+        let (mut first, mut second) = (false, false);
+        free::nothing(&mut first).await;
+        free::nothing(&mut second).await;
+        assert_eq!((first, second), (true, false));
+        assert!(free::checked(2).await.is_ok(), "another client");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_refusal_through_every_argument_is_the_one_of_on_limit() {
+    scoped(async {
+        assert_eq!(free::everything(1, "a".to_owned()).await.as_deref(), Ok("1a"));
+        assert_eq!(
+            free::everything(1, "a".to_owned()).await,
+            Err("too many calls of `everything` (1 in 1m): try again in 1m".to_owned())
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn parameters_of_each_form() {
+    let pair = || Pair {
+        left: 1,
+        right: "b".to_owned(),
+    };
+    scoped(async {
+        one_of_two!(
+            arguments::patterns(String::new(), 1, pair(), (2, 3), false),
+            arguments::settled_patterns(String::new(), 1, pair(), (2, 3), false),
+            arguments::conditional(1, 2),
+            arguments::settled_conditional(1, 2),
+            arguments::names(1, 2, 3, 4, 5, 6),
+            arguments::more_names(1, 2, 3, 4, 5),
+        );
+        assert!(arguments::patterns(String::new(), 9, pair(), (3, 3), true)
+            .await
+            .is_ok());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn methods_of_each_form() {
+    let mut portal = Portal { id: 1, sum: 0 };
+    scoped(async {
+        one_of_two!(
+            portal.by_reference(1),
+            portal.settled_by_reference(1),
+            portal.by_mutable_reference(1),
+            portal.clone().by_value(),
+            portal.clone().changed(7),
+            Box::new(portal.clone()).boxed(),
+            Pin::new(&mut portal).pinned(),
+            portal.required(1),
+            7_u8.required(1),
+            portal.provided(2),
+        );
+        assert_eq!([Portal::new(3).await.id, Portal::new(3).await.id], [3, 0]);
+        assert_eq!(portal.sum, 1);
+        assert!(
+            methods::Api::provided(&7_u8, 2).await.is_err(),
+            "the trait's own body is one method"
+        );
+    })
+    .await;
+}
+
+async fn statuses<F: Future<Output: IntoResponse>>(call: impl Fn() -> F) -> [u16; 2] {
+    let status = async || call().await.into_response().status().as_u16();
+    [status().await, status().await]
+}
+
+#[tokio::test]
+async fn responses_of_each_form() {
+    let unauthorized = StatusCode::UNAUTHORIZED;
+    scoped(async {
+        assert_eq!(statuses(|| responses::opaque(1, String::new())).await, [201, 429]);
+        assert_eq!(
+            statuses(|| responses::settled_opaque(1, String::new(), StatusCode::CONTINUE)).await,
+            [200, 200]
+        );
+        assert_eq!(
+            statuses(|| responses::settled_opaque(1, String::new(), unauthorized)).await,
+            [401, 429]
+        );
+        assert_eq!(statuses(|| responses::settled_opaque_by(1)).await, [200, 429]);
+        assert_eq!(statuses(|| responses::response(1, unauthorized)).await, [401, 429]);
+        assert_eq!(statuses(|| responses::result(1, unauthorized)).await, [401, 429]);
+        assert_eq!(statuses(|| responses::result(2, StatusCode::OK)).await, [200, 200]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn where_there_is_no_prelude() {
+    let own = limiter();
+    scoped(async {
+        one_of_two!(bare::checked(1), bare::settled(1, 2), bare::settled_by_type(1));
+        assert_eq!(statuses(|| bare::opaque(1, 2)).await, [200, 429]);
+        assert_eq!(statuses(|| bare::settled_opaque(1, 2)).await, [200, 429]);
+        assert_eq!([bare::given(&own, 1).await, bare::given(&own, 1).await], [1, 0]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn where_names_mean_something_else() {
+    let own = limiter();
+    scoped(async {
+        one_of_two!(
+            hostile::checked(1),
+            hostile::settled(1, 2),
+            hostile::settled_by_type(&own, 1)
+        );
+        assert_eq!(statuses(|| hostile::opaque(1, 2)).await, [200, 429]);
+        assert_eq!(statuses(|| hostile::settled_opaque(1, 2)).await, [200, 429]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn each_future_may_go_to_another_thread() {
+    fn need_send<F: Future<Output = Result<T, Rejection>> + Send, T>(future: F) {
+        drop(future);
+    }
+    need_send(free::checked(1));
+    need_send(free::settled_generic(&[1], "a"));
+    need_send(arguments::settled_patterns(
+        String::new(),
+        1,
+        Pair {
+            left: 1,
+            right: String::new(),
+        },
+        (1, 2),
+        true,
+    ));
+    need_send(hostile::settled(1, 2));
+    need_send(responses::result(1, StatusCode::OK));
+    let _: Response = scoped(responses::response(1, StatusCode::OK)).await;
+}
