@@ -38,9 +38,10 @@
 #[doc = include_str!("limit_per_time.md")]
 pub use rate_limit_macros::limit_per_time;
 pub use rate_limit_runtime::{
-    Algorithm, AlreadyInstalled, BuildError, Change, Charge, Client, Decision, FromRejection, Hit, Hits, Key, KeyError, KeyHasher, Limiter,
-    LimiterBuilder, MemoryStore, MemoryStoreBuilder, Method, OnStoreError, Permit, Policy, PolicyError, Rejection,
-    RejectionKind, Reply, Rule, Settlement, Store, StoreError, StoreErrorKind, ToKey, Verdict, client, install,
+    Algorithm, AlreadyInstalled, BuildError, Change, Charge, Client, Decision, FromRejection, Hit, Hits, Key, KeyError,
+    KeyHasher, Limiter, LimiterBuilder, MemoryStore, MemoryStoreBuilder, Method, OnStoreError, Permit, Policy,
+    PolicyError, Rejection, RejectionKind, Reply, Rule, Settlement, Store, StoreError, StoreErrorKind, ToKey, Verdict,
+    client, install,
 };
 #[cfg(feature = "test-util")]
 pub use rate_limit_runtime::{ManualClock, contract};

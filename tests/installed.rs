@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rate_limit::{AlreadyInstalled, Client, Key, Limiter, Method, Policy, Rejection, limit_per_time};
+use rate_limit::{AlreadyInstalled, Client, Key, Limiter, Method, Policy, Rejection, Rule, limit_per_time};
 
 #[limit_per_time(5, "1d", key = "k", name = "anywhere")]
 async fn anywhere() -> Result<(), Rejection> {
@@ -22,7 +22,7 @@ async fn counted(limiter: &Limiter, name: &'static str) -> u32 {
     let key = Key::new(Method::named(name), Client::of("k").expect("a name"));
     let policy = Policy::sliding_window(5, Duration::from_secs(86_400));
     5 - limiter
-        .peek(policy, key)
+        .peek(Rule::new(policy, key))
         .await
         .expect("the embedded store answers")
         .remaining

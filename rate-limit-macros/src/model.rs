@@ -93,7 +93,10 @@ impl Rules {
             rules.extend(errors.take(Rule::new(args, of)));
             once.all_buckets &= token_bucket;
         }
-        once.check(&rules, &mut errors);
+        // What is wrong with one attribute is not also told of all.
+        if errors.is_empty() {
+            once.check(&rules, &mut errors);
+        }
         errors.finish(Self {
             rules,
             success: once.success.value(),
@@ -301,13 +304,6 @@ fn key(args: &Args, settle: Option<Settle>) -> Result<Vec<Expr>> {
         return Err(Error::new(
             span,
             "`()` names nobody: for one counter that all callers share, say so with a constant, as in `key = \"everybody\"`",
-        ));
-    }
-    if let (Some(Settle { span, .. }), true) = (resets, parts.iter().all(|part| matches!(part, Expr::Lit(_)))) {
-        return Err(Error::new(
-            span,
-            "the key is the same for everybody, so anybody's success would clear it: name the account that is tried, as in \
-             `key = form.user_id`",
         ));
     }
     Ok(parts)

@@ -52,7 +52,11 @@ fn alg_06_a_window_bounds_what_a_bucket_does_not() {
         world.advance(1);
     }
     assert_eq!(in_window, 5);
-    assert_eq!(in_bucket, 5 + 4, "the capacity, and one for each two minutes that have passed");
+    assert_eq!(
+        in_bucket,
+        5 + 4,
+        "the capacity, and one for each two minutes that have passed"
+    );
 }
 
 #[limit_per_time(algorithm = fixed_window, count = 5, window = "10s", key = user)]
@@ -67,7 +71,11 @@ fn a_fixed_window_starts_anew_at_its_multiple() {
     assert_eq!(world.run(admitted(9, || in_fixed_window(1))), 5);
     assert_eq!(wait(&world.run(in_fixed_window(1))), Some(1));
     world.advance(1);
-    assert_eq!(world.run(admitted(9, || in_fixed_window(1))), 5, "twice the count around the boundary, as documented");
+    assert_eq!(
+        world.run(admitted(9, || in_fixed_window(1))),
+        5,
+        "twice the count around the boundary, as documented"
+    );
     assert_eq!(wait(&world.run(in_fixed_window(1))), Some(10));
 }
 
@@ -99,8 +107,16 @@ fn events_are_counted_by_their_own_time() {
     world.advance(86_400);
     let now = UNIX_EPOCH + Duration::from_micros(world.clock.now());
     let ago = |seconds| now - Duration::from_secs(seconds);
-    assert_eq!(world.run(admitted(5, || read_at(1, ago(3600)))), 3, "a backlog is limited as it was made");
+    assert_eq!(
+        world.run(admitted(5, || read_at(1, ago(3600)))),
+        3,
+        "a backlog is limited as it was made"
+    );
     assert_eq!(world.run(admitted(5, || read_at(1, ago(3550)))), 1);
-    assert_eq!(world.run(admitted(9, || read_at(1, now + Duration::from_secs(3600)))), 3, "no later than now");
+    assert_eq!(
+        world.run(admitted(9, || read_at(1, now + Duration::from_secs(3600)))),
+        3,
+        "no later than now"
+    );
     assert_eq!(wait(&world.run(read_at(1, now))), Some(50));
 }

@@ -14,14 +14,21 @@ fn without_a_key_the_ambient_client_is_counted() {
     let world = World::new();
     assert_eq!(world.run(client::scope("alice", admitted(5, api))), 2);
     assert_eq!(world.run(client::scope("bob", admitted(5, api))), 2);
-    assert_eq!(world.run(client::scope(&7_u64, client::scope("alice", admitted(5, api)))), 0, "the inner one holds");
+    assert_eq!(
+        world.run(client::scope(&7_u64, client::scope("alice", admitted(5, api)))),
+        0,
+        "the inner one holds"
+    );
 }
 
 #[test]
 fn key_06_without_an_ambient_client_the_call_is_turned_away() {
     let world = World::new();
     assert_eq!(why(&world.run(api())), Some(RejectionKind::MissingClient));
-    assert_eq!(why(&world.run(client::scope("  ", api()))), Some(RejectionKind::MissingClient));
+    assert_eq!(
+        why(&world.run(client::scope("  ", api()))),
+        Some(RejectionKind::MissingClient)
+    );
     assert_eq!(world.run(client::scope("alice", admitted(5, api))), 2);
 }
 

@@ -28,16 +28,25 @@ fn ten_in_a_row_by_user_and_address_cleared_by_a_success() {
     assert_eq!(attempts(&world, 9, host(1), "alice", "wrong"), 9);
     assert_eq!(attempts(&world, 1, host(1), "alice", "right"), 1);
     assert_eq!(attempts(&world, 20, host(1), "alice", "wrong"), 10);
-    assert_eq!(attempts(&world, 1, host(2), "alice", "right"), 1, "from elsewhere she can");
+    assert_eq!(
+        attempts(&world, 1, host(2), "alice", "right"),
+        1,
+        "from elsewhere she can"
+    );
 }
 
 #[test]
 fn fifty_failures_by_user_from_anywhere() {
     let world = World::new();
-    for n in 0..10 {
+    for n in 0..9 {
         assert_eq!(attempts(&world, 5, host(n), "alice", "wrong"), 5);
-        assert_eq!(attempts(&world, 1, host(200), "alice", "right"), 1, "successes are not counted by user");
+        assert_eq!(
+            attempts(&world, 1, host(200), "alice", "right"),
+            1,
+            "successes are not counted by user"
+        );
     }
+    assert_eq!(attempts(&world, 9, host(9), "alice", "wrong"), 5);
     assert_eq!(attempts(&world, 1, host(99), "alice", "right"), 0);
     assert_eq!(attempts(&world, 1, host(99), "bob", "right"), 1);
 }
@@ -57,7 +66,9 @@ fn rst_01_an_own_success_gives_an_attacker_nothing() {
 #[test]
 fn key_03_many_users_from_one_address_are_bounded_by_the_address() {
     let world = World::new();
-    let tried: usize = (0..200).map(|n| attempts(&world, 1, host(1), &format!("user-{n}"), "wrong")).sum();
+    let tried: usize = (0..200)
+        .map(|n| attempts(&world, 1, host(1), &format!("user-{n}"), "wrong"))
+        .sum();
     assert_eq!(tried, 100);
     assert_eq!(attempts(&world, 1, host(2), "user-1", "right"), 1);
 }

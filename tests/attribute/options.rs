@@ -59,7 +59,10 @@ fn a_denied_call_is_turned_away_before_anything_is_charged() {
     assert!(!world.run(visit(1, "", &kinds)));
     assert!(!world.run(visit(1, "another bot", &kinds)));
     let kinds = kinds.into_inner().unwrap();
-    assert_eq!(kinds, [RejectionKind::Denied, RejectionKind::Limited, RejectionKind::Denied]);
+    assert_eq!(
+        kinds,
+        [RejectionKind::Denied, RejectionKind::Limited, RejectionKind::Denied]
+    );
 }
 
 #[limit_per_time(1, "1m", key = user, observe)]

@@ -14,7 +14,11 @@ fn only_failures_stay_charged() {
     let world = World::new();
     assert_eq!(world.run(admitted(9, || failures_only(1, true))), 9);
     assert_eq!(world.run(failures_only(1, false)), Err(Failure::Own));
-    assert_eq!(world.run(admitted(9, || failures_only(1, true))), 9, "and a success clears no failure");
+    assert_eq!(
+        world.run(admitted(9, || failures_only(1, true))),
+        9,
+        "and a success clears no failure"
+    );
     assert_eq!(world.run(failures_only(1, false)), Err(Failure::Own));
     assert_eq!(wait(&world.run(failures_only(1, true))), Some(60));
 }
@@ -47,18 +51,4 @@ fn the_function_says_what_a_success_is() {
         assert_eq!(world.run(judged_by_itself(1, false)), Err(Failure::Own));
     }
     assert_eq!(world.run(admitted(9, || judged_by_itself(1, true))), 2);
-}
-
-#[limit_per_time(algorithm = fixed_window, count = 2, window = "1m", key = user, refund_on_success)]
-async fn across_windows(user: u64, world: &World, right: bool) -> Result<(), Failure> {
-    world.advance(60);
-    if right { Ok(()) } else { Err(Failure::Own) }
-}
-
-#[test]
-fn a_refund_that_is_late_does_not_land_in_the_next_window() {
-    let world = World::new();
-    assert_eq!(world.run(across_windows(1, &world, true)), Ok(()));
-    assert_eq!(world.run(across_windows(1, &world, false)), Err(Failure::Own));
-    assert_eq!(world.run(across_windows(1, &world, true)), Ok(()));
 }

@@ -71,7 +71,10 @@ fn rules_of_one_client_count_apart_and_the_longest_wait_is_told() {
 #[limit_per_time(5, "1m", key = user, permit = permit)]
 #[limit_per_time(3, "1h", key = user)]
 async fn tightest(user: u64) -> Result<(u32, u32), Failure> {
-    Ok(permit.decision().map(|decision| (decision.limit(), decision.remaining)).unwrap_or_default())
+    Ok(permit
+        .decision()
+        .map(|decision| (decision.limit(), decision.remaining))
+        .unwrap_or_default())
 }
 
 #[test]
@@ -91,7 +94,11 @@ async fn one_skipped(user: u64, admin: bool) -> Result<(), Failure> {
 fn each_rule_is_skipped_for_itself_and_keeps_its_counter() {
     let world = World::new();
     assert_eq!(world.run(admitted(2, || one_skipped(1, true))), 2);
-    assert_eq!(world.run(admitted(9, || one_skipped(1, false))), 2, "2 of the 4 are used up");
+    assert_eq!(
+        world.run(admitted(9, || one_skipped(1, false))),
+        2,
+        "2 of the 4 are used up"
+    );
     assert_eq!(world.run(admitted(9, || one_skipped(2, true))), 4);
 }
 

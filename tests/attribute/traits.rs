@@ -66,24 +66,31 @@ fn the_nearest_wins_method_then_impl_then_trait() {
     assert_eq!(world.run(admitted(9, || Second.get(1))), 3, "the impl's");
     assert_eq!(world.run(admitted(9, || Second.list(1))), 4, "the method's");
     assert_eq!(world.run(admitted(9, || Third.get(1))), 9);
-    assert_eq!([First.name(), Second.name(), Third.name()], ["first", "second", "third"]);
+    assert_eq!(
+        [First.name(), Second.name(), Third.name()],
+        ["first", "second", "third"]
+    );
 }
 
 #[test]
 fn a_default_body_is_one_method_the_traits() {
     let world = World::new();
     assert_eq!(world.run(admitted(1, || First.list(1))), 1);
-    assert_eq!(world.run(admitted(9, || Third.list(1))), 1, "counted with the other type's");
+    assert_eq!(
+        world.run(admitted(9, || Third.list(1))),
+        1,
+        "counted with the other type's"
+    );
 }
 
 #[limit_per_time(1, "1s", key = 7)]
 trait Dynamic {
-    fn name(&self) -> &'static str;
+    fn shape(&self) -> &'static str;
 }
 
 #[limit_per_time]
 impl Dynamic for First {
-    fn name(&self) -> &'static str {
+    fn shape(&self) -> &'static str {
         "dynamic"
     }
 }
@@ -91,5 +98,5 @@ impl Dynamic for First {
 #[test]
 fn a_limited_trait_can_still_be_dyn() {
     let object: &dyn Dynamic = &First;
-    assert_eq!(object.name(), "dynamic");
+    assert_eq!(object.shape(), "dynamic");
 }

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rate_limit::{
-    Charge, Hit, Key, Limiter, MemoryStore, Policy, Rejection, Reply, Store, StoreError, Verdict, limit_per_time,
+    Charge, Limiter, MemoryStore, Rejection, Reply, Settlement, Store, StoreError, Verdict, limit_per_time,
 };
 use tokio::task::yield_now;
 
@@ -50,17 +50,17 @@ struct Pair {
 struct Told(MemoryStore);
 
 impl Store for Told {
-    fn acquire(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
-        self.0.acquire(charge)
+    fn acquire(&self, charges: &[Charge]) -> Reply<Result<Verdict, StoreError>> {
+        self.0.acquire(charges)
     }
 
-    fn peek(&self, key: Key, policy: Policy) -> Reply<Result<Verdict, StoreError>> {
-        self.0.peek(key, policy)
+    fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
+        self.0.peek(charge)
     }
 
-    fn reset(&self, key: Key, hit: Hit) -> Reply<Result<(), StoreError>> {
+    fn settle(&self, settlements: &[Settlement]) -> Reply<Result<(), StoreError>> {
         log("reset");
-        self.0.reset(key, hit)
+        self.0.settle(settlements)
     }
 }
 

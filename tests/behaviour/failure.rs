@@ -10,8 +10,8 @@ use axum::http::Request;
 use axum::response::IntoResponse;
 use axum::routing::get;
 use rate_limit::{
-    Charge, Hit, Key, Limiter, OnStoreError, Policy, Rejection, RejectionKind, Reply, Store, StoreError,
-    StoreErrorKind, Verdict, limit_per_time,
+    Charge, Limiter, OnStoreError, Rejection, RejectionKind, Reply, Settlement, Store, StoreError, StoreErrorKind,
+    Verdict, limit_per_time,
 };
 use tokio::task::yield_now;
 use tower::ServiceExt as _;
@@ -49,15 +49,15 @@ impl Failing {
 }
 
 impl Store for Failing {
-    fn acquire(&self, _: Charge) -> Reply<Result<Verdict, StoreError>> {
+    fn acquire(&self, _: &[Charge]) -> Reply<Result<Verdict, StoreError>> {
         self.error()
     }
 
-    fn peek(&self, _: Key, _: Policy) -> Reply<Result<Verdict, StoreError>> {
+    fn peek(&self, _: Charge) -> Reply<Result<Verdict, StoreError>> {
         self.error()
     }
 
-    fn reset(&self, _: Key, _: Hit) -> Reply<Result<(), StoreError>> {
+    fn settle(&self, _: &[Settlement]) -> Reply<Result<(), StoreError>> {
         self.error()
     }
 }

@@ -1,6 +1,6 @@
 //! `name = ".."`: one counter for several functions, and one that stays when the function moves.
 
-use rate_limit::{Client, Key, Limiter, Method, Policy, Rejection, limit_per_time};
+use rate_limit::{Client, Key, Limiter, Method, Policy, Rejection, Rule, limit_per_time};
 
 use crate::log;
 use crate::support::World;
@@ -67,12 +67,23 @@ async fn a_named_counter_is_seen_and_let_go_from_outside() {
     let limiter: &Limiter = &world.limiter;
     let key = Key::new(Method::named("login"), Client::of("alice").expect("a name"));
     let policy = Policy::sliding_window(2, MINUTE);
-    assert_eq!(limiter.peek(policy, key).await.map(|seen| seen.remaining).ok(), Some(2));
+    assert_eq!(
+        limiter
+            .peek(Rule::new(policy, key))
+            .await
+            .map(|seen| seen.remaining)
+            .ok(),
+        Some(2)
+    );
     for _ in 0..2 {
         assert_eq!(world.run(over_http("alice")).await, Ok(()));
     }
     assert_eq!(
-        limiter.peek(policy, key).await.map(|seen| seen.retry_after).ok(),
+        limiter
+            .peek(Rule::new(policy, key))
+            .await
+            .map(|seen| seen.retry_after)
+            .ok(),
         Some(Some(MINUTE))
     );
     assert!(world.run(over_http("alice")).await.is_err());

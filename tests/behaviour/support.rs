@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use rate_limit::{
-    Charge, Hit, Key, Limiter, ManualClock, MemoryStore, Policy, Rejection, Reply, Store, StoreError, Verdict,
+    Charge, Key, Limiter, ManualClock, MemoryStore, Rejection, Reply, Settlement, Store, StoreError, Verdict,
 };
 
 use crate::log;
@@ -96,25 +96,25 @@ impl Recorder {
 }
 
 impl Store for Recorder {
-    fn acquire(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
-        let mut reply = self.memory.acquire(charge);
+    fn acquire(&self, charges: &[Charge]) -> Reply<Result<Verdict, StoreError>> {
+        let mut reply = self.memory.acquire(charges);
         let Poll::Ready(verdict) = poll_once(&mut reply) else {
             unreachable!("the embedded store answers at once");
         };
         self.note(match verdict {
-            Ok(Verdict::Allowed { .. }) => Asked::Admitted(charge.key),
+            Ok(Verdict::Allowed { .. }) => Asked::Admitted(charges[0].key),
             _ => Asked::Refused,
         });
         Reply::ready(verdict)
     }
 
-    fn peek(&self, key: Key, policy: Policy) -> Reply<Result<Verdict, StoreError>> {
-        self.memory.peek(key, policy)
+    fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
+        self.memory.peek(charge)
     }
 
-    fn reset(&self, key: Key, hit: Hit) -> Reply<Result<(), StoreError>> {
+    fn settle(&self, settlements: &[Settlement]) -> Reply<Result<(), StoreError>> {
         self.note(Asked::Reset);
-        self.memory.reset(key, hit)
+        self.memory.settle(settlements)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rate_limit::{
-    Charge, Hit, Key, Limiter, MemoryStore, Policy, Rejection, Reply, Store, StoreError, StoreErrorKind, Verdict,
+    Charge, Limiter, MemoryStore, Rejection, Reply, Settlement, Store, StoreError, StoreErrorKind, Verdict,
     limit_per_time,
 };
 use tokio::sync::Semaphore;
@@ -15,15 +15,15 @@ use crate::support::abandon;
 struct Unresettable(MemoryStore);
 
 impl Store for Unresettable {
-    fn acquire(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
-        self.0.acquire(charge)
+    fn acquire(&self, charges: &[Charge]) -> Reply<Result<Verdict, StoreError>> {
+        self.0.acquire(charges)
     }
 
-    fn peek(&self, key: Key, policy: Policy) -> Reply<Result<Verdict, StoreError>> {
-        self.0.peek(key, policy)
+    fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
+        self.0.peek(charge)
     }
 
-    fn reset(&self, _: Key, _: Hit) -> Reply<Result<(), StoreError>> {
+    fn settle(&self, _: &[Settlement]) -> Reply<Result<(), StoreError>> {
         Reply::ready(Err(StoreError::new(StoreErrorKind::Timeout, "no answer")))
     }
 }
@@ -56,27 +56,29 @@ struct Gated {
 }
 
 impl Store for Gated {
-    fn acquire(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
+    fn acquire(&self, charges: &[Charge]) -> Reply<Result<Verdict, StoreError>> {
         let Self {
             memory, charge: gate, ..
         } = self.clone();
+        let charges = charges.to_vec();
         Reply::pending(async move {
             gate.acquire().await.expect("the gate is never closed").forget();
-            memory.acquire(charge).await
+            memory.acquire(&charges).await
         })
     }
 
-    fn peek(&self, key: Key, policy: Policy) -> Reply<Result<Verdict, StoreError>> {
-        self.memory.peek(key, policy)
+    fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
+        self.memory.peek(charge)
     }
 
-    fn reset(&self, key: Key, hit: Hit) -> Reply<Result<(), StoreError>> {
+    fn settle(&self, settlements: &[Settlement]) -> Reply<Result<(), StoreError>> {
         let Self {
             memory, reset: gate, ..
         } = self.clone();
+        let settlements = settlements.to_vec();
         Reply::pending(async move {
             gate.acquire().await.expect("the gate is never closed").forget();
-            memory.reset(key, hit).await
+            memory.settle(&settlements).await
         })
     }
 }

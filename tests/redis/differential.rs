@@ -68,8 +68,16 @@ impl Pair {
     }
 
     async fn peek(&self, step: &str, policy: Policy, key: rate_limit::Key) {
-        let redis = self.redis.peek(policy, key).await.expect("the store answers");
-        let memory = self.memory.peek(policy, key).await.expect("the store answers");
+        let redis = self
+            .redis
+            .peek(Rule::new(policy, key))
+            .await
+            .expect("the store answers");
+        let memory = self
+            .memory
+            .peek(Rule::new(policy, key))
+            .await
+            .expect("the store answers");
         assert_eq!(redis, memory, "{step}: {policy:?}");
     }
 

@@ -28,7 +28,7 @@ async fn every_kind_of_call(limiter: &Limiter, clock: &ManualClock, probe: &Prob
         let name = format!("client of {count}");
         let rule = rule(count, &name);
         let _ = limiter
-            .peek(per_minute(count), key(&name))
+            .peek(Rule::new(per_minute(count), key(&name)))
             .await
             .expect("the store answers");
         let _ = check("a cost of 0", rule.cost(0)).await.expect("it fits");

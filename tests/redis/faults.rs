@@ -51,7 +51,7 @@ async fn one_charge_and_recovery(fault: Fault) {
             // A reply that stalls is still held back: it takes another connection.
             reconnects(&proxy).await;
             let afterwards = limiter
-                .peek(per_minute(count), key("a"))
+                .peek(Rule::new(per_minute(count), key("a")))
                 .await
                 .expect("the store answers");
             assert_eq!(afterwards.remaining, count - 1, "{fault:?}, {mode:?}: charged once");
@@ -88,7 +88,10 @@ async fn red_08_a_connection_that_is_refused_charges_nothing() {
     }
     let refused = limiter.check(rule(5, "a")).await.expect_err("the same policy holds");
     assert!(refused.is_limited());
-    let error = limiter.peek(per_minute(5), key("a")).await.expect_err("nobody answers");
+    let error = limiter
+        .peek(Rule::new(per_minute(5), key("a")))
+        .await
+        .expect_err("nobody answers");
     assert_eq!(error.kind(), StoreErrorKind::Unavailable);
     assert_eq!(probe.hits().await, 0);
 }
@@ -102,7 +105,7 @@ async fn red_08_an_error_tells_what_is_known_of_the_charge() {
         let limiter = through(&proxy).await;
         proxy.arm(fault);
         let error = limiter
-            .peek(per_minute(5), key("a"))
+            .peek(Rule::new(per_minute(5), key("a")))
             .await
             .expect_err("no answer comes");
         kinds.push(error.kind());

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use rate_limit::{BuildError, Limiter, OnStoreError, RedisStore, RejectionKind, StoreErrorKind};
+use rate_limit::{BuildError, Limiter, OnStoreError, RedisStore, RejectionKind, Rule, StoreErrorKind};
 
 use crate::common::{PATIENT, admits, key, limiter, per_minute, rule, strict};
 use crate::probe::Probe;
@@ -95,7 +95,7 @@ async fn the_permissions_that_the_error_names_suffice() {
         permit.reset().await.expect("it may");
         assert_eq!(
             limiter
-                .peek(per_minute(count), key("a"))
+                .peek(Rule::new(per_minute(count), key("a")))
                 .await
                 .expect("it may")
                 .remaining,
@@ -159,7 +159,10 @@ async fn a_permission_that_is_taken_away_is_a_misconfiguration() {
     let limiter = strict(store);
     assert!(admits(&limiter, rule(5, "a")).await);
     let _: () = probe.ask("ACL SETUSER app -evalsha").await;
-    let error = limiter.peek(per_minute(5), key("a")).await.expect_err("it may not");
+    let error = limiter
+        .peek(Rule::new(per_minute(5), key("a")))
+        .await
+        .expect_err("it may not");
     assert_eq!(error.kind(), StoreErrorKind::Misconfigured);
     assert!(error.to_string().contains("let its user run EVALSHA"), "{error}");
     assert_eq!(
@@ -201,7 +204,7 @@ async fn a_foreign_value_is_named_and_left_as_it_is() {
         for count in [5, 200] {
             let shown = value.escape_ascii();
             let error = limiter
-                .peek(per_minute(count), key("a"))
+                .peek(Rule::new(per_minute(count), key("a")))
                 .await
                 .expect_err("it is not ours");
             assert_eq!(error.kind(), StoreErrorKind::Unexpected, "{shown}");
@@ -226,7 +229,7 @@ async fn a_foreign_value_is_named_and_left_as_it_is() {
         let _: u64 = probe.ask(&format!("{other} {ours} alice")).await;
         for count in [5, 200] {
             let error = limiter
-                .peek(per_minute(count), key("a"))
+                .peek(Rule::new(per_minute(count), key("a")))
                 .await
                 .expect_err("it is no string");
             assert_eq!(error.kind(), StoreErrorKind::Unexpected, "{other}");

@@ -97,7 +97,7 @@ async fn key_10_nor_in_what_goes_wrong() {
         .expect("it fits");
     server.stop();
     let peek = limiter
-        .peek(per_minute(5), key_of(&email(1)))
+        .peek(Rule::new(per_minute(5), key_of(&email(1))))
         .await
         .expect_err("nobody answers");
     let reset = permit.reset().await.expect_err("nobody answers");

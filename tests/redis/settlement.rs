@@ -84,7 +84,7 @@ async fn rst_02_a_reset_of_a_ring_keeps_what_came_later() {
     assert_eq!(probe.log(&key).await.expect("it is there").entries, all[151..]);
     assert_eq!(
         limiter
-            .peek(per_minute(200), crate::common::key("a"))
+            .peek(Rule::new(per_minute(200), crate::common::key("a")))
             .await
             .expect("it answers")
             .remaining,
@@ -193,7 +193,10 @@ async fn rst_08_a_call_dropped_while_it_waits_is_charged_once_at_most() {
         // The answer to the dropped call comes first, and is not taken for that of the next.
         let next = limiter.check(rule(200, "b")).await.expect("it fits");
         assert_eq!(next.decision().expect("it is decided").remaining, 199 - turn);
-        let charged = limiter.peek(per_minute(50), key("a")).await.expect("it answers");
+        let charged = limiter
+            .peek(Rule::new(per_minute(50), key("a")))
+            .await
+            .expect("it answers");
         assert_eq!(charged.remaining, 49 - turn, "the command was sent, and counts once");
     }
     assert_eq!(probe.hits().await, 20);
