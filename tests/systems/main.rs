@@ -5,4 +5,5 @@ mod support;
 
 mod example;
 mod login;
+mod login_guard;
 mod quickstart;
