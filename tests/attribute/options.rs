@@ -1,4 +1,4 @@
-//! `cost`, `skip_if`, `deny_if`, `observe`, `permit`.
+//! `cost`, `skip_if`, `deny_if`, `permit`.
 
 use rate_limit::{Permit, RejectionKind, limit_per_time};
 
@@ -63,17 +63,6 @@ fn a_denied_call_is_turned_away_before_anything_is_charged() {
         kinds,
         [RejectionKind::Denied, RejectionKind::Limited, RejectionKind::Denied]
     );
-}
-
-#[limit_per_time(1, "1m", key = user, observe)]
-async fn observed(user: u64) -> Result<(), Failure> {
-    Ok(())
-}
-
-#[test]
-fn a_rule_that_observes_refuses_nobody() {
-    let world = World::new();
-    assert_eq!(world.run(admitted(5, || observed(1))), 5);
 }
 
 #[limit_per_time(3, "1m", key = user, permit = permit)]

@@ -17,6 +17,7 @@ mod limiters;
 mod log;
 mod methods;
 mod names;
+mod observing;
 mod outcomes;
 mod parameters;
 mod refusals;
