@@ -51,7 +51,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (mut tried, refused) = until_refused(|_| (host(1), "alice".to_owned())).await;
     println!("one host against one account:    {tried:>3} guesses, then refused by \"{refused}\"");
     let answer = login(host(2), "alice", "correct-horse").await.is_ok();
-    println!("  alice herself, from elsewhere: {}", if answer { "admitted" } else { "refused" });
+    println!(
+        "  alice herself, from elsewhere: {}",
+        if answer { "admitted" } else { "refused" }
+    );
 
     (tried, _) = until_refused(|n| (host(3), format!("user-{n}"))).await;
     println!("one host against many accounts:  {tried:>3} guesses");

@@ -8,10 +8,8 @@ pub(crate) struct Errors(Option<Error>);
 
 impl Errors {
     pub(crate) fn push(&mut self, error: Error) {
-        match &mut self.0 {
-            Some(errors) => errors.combine(error),
-            None => self.0 = Some(error),
-        }
+        let errors = std::mem::take(self);
+        self.0 = Some(errors.and(error));
     }
 
     /// The value, if nothing is wrong with it; else notes what is.
@@ -21,6 +19,17 @@ impl Errors {
 
     pub(crate) const fn is_empty(&self) -> bool {
         self.0.is_none()
+    }
+
+    /// All that is wrong, this too.
+    pub(crate) fn and(self, error: Error) -> Error {
+        match self.0 {
+            Some(mut errors) => {
+                errors.combine(error);
+                errors
+            }
+            None => error,
+        }
     }
 
     /// `value`, if nothing was wrong.

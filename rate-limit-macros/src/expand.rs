@@ -315,7 +315,8 @@ fn deny(model: &Model, refusal: &TokenStream) -> Option<TokenStream> {
     let policy = policy(&model.rules.rules[0].policy);
     let marker = local(MARKER);
     Some(quote_spanned! {Span::mixed_site()=>
-        if #deny_if {
+        let __denied: ::core::primitive::bool = #deny_if;
+        if __denied {
             let __rejection = __rate_limit::denied(&#marker, #policy);
             return #refusal;
         }
@@ -345,7 +346,8 @@ fn call(rules: &Rules) -> TokenStream {
                 let __call = #so_far.rule(__policy, __client)#asked;
             },
             Some(skip_if) => quote_spanned! {Span::mixed_site()=>
-                let __call = if #skip_if {
+                let __skipped: ::core::primitive::bool = #skip_if;
+                let __call = if __skipped {
                     #so_far.skip()
                 } else {
                     let __client = #client;
@@ -424,7 +426,7 @@ fn by_value(expr: &Expr, method: &str) -> TokenStream {
 
 fn policy(policy: &Policy) -> TokenStream {
     let (numbers, block) = match policy {
-        Policy::Own { numbers, block } => (numbers, block),
+        Policy::Own(own) => (&own.numbers, &own.block),
         Policy::OfTrait(of) => {
             let policy = local(POLICY_OF_TRAIT);
             return quote_spanned!(of.span()=> <Self as #of>::#policy());

@@ -47,12 +47,15 @@ pub(crate) struct Rule {
 
 #[derive(Clone)]
 pub(crate) enum Policy {
-    Own {
-        numbers: Numbers,
-        block: Option<Window>,
-    },
+    Own(Box<OwnPolicy>),
     /// That of the trait.
     OfTrait(Path),
+}
+
+#[derive(Clone)]
+pub(crate) struct OwnPolicy {
+    pub(crate) numbers: Numbers,
+    pub(crate) block: Option<Window>,
 }
 
 #[derive(Clone)]
@@ -195,13 +198,12 @@ impl Rule {
         let cost = args.cost.clone().value();
         let (skip_if, observe) = (args.skip_if.clone().value(), args.observe.span().is_some());
         let on_store_error = args.on_store_error.clone().value();
-        let policy = errors.take(policy(args, of));
-        let default = Policy::Own {
-            numbers: Numbers::SlidingWindow(Count::Number(DEFAULT_COUNT), Window::Micros(DEFAULT_WINDOW)),
-            block: None,
+        let policy = match policy(args, of) {
+            Ok(policy) => policy,
+            Err(error) => return Err(errors.and(error)),
         };
         errors.finish(Self {
-            policy: policy.unwrap_or(default),
+            policy,
             key,
             cost,
             skip_if,
@@ -280,10 +282,10 @@ fn policy(args: Args, of: Option<&Path>) -> Result<Policy> {
             }
         }
     };
-    Ok(Policy::Own {
+    Ok(Policy::Own(Box::new(OwnPolicy {
         numbers,
         block: args.block.value(),
-    })
+    })))
 }
 
 fn key(args: &Args, settle: Option<Settle>) -> Result<Vec<Expr>> {

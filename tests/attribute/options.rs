@@ -27,7 +27,7 @@ struct User {
     admin: bool,
 }
 
-#[limit_per_time(1, "1m", key = user.unwrap().id, skip_if = user.is_none_or(|user| user.admin))]
+#[limit_per_time(1, "1m", key = user.expect("it is somebody").id, skip_if = user.is_none_or(|user| user.admin))]
 async fn post(user: Option<&User>) -> Result<(), Failure> {
     let _ = user;
     Ok(())
@@ -43,7 +43,7 @@ fn a_skipped_call_is_not_charged_and_its_key_not_evaluated() {
 }
 
 #[limit_per_time(1, "1m", key = visitor, deny_if = agent.contains("bot"), on_limit = |rejection| {
-    kinds.lock().unwrap().push(rejection.kind());
+    kinds.lock().expect("nobody panics").push(rejection.kind());
     false
 })]
 async fn visit(visitor: u64, agent: &str, kinds: &std::sync::Mutex<Vec<RejectionKind>>) -> bool {
@@ -58,7 +58,7 @@ fn a_denied_call_is_turned_away_before_anything_is_charged() {
     assert!(world.run(visit(1, "", &kinds)), "the bot used up nobody's minute");
     assert!(!world.run(visit(1, "", &kinds)));
     assert!(!world.run(visit(1, "another bot", &kinds)));
-    let kinds = kinds.into_inner().unwrap();
+    let kinds = kinds.into_inner().expect("nobody panics");
     assert_eq!(
         kinds,
         [RejectionKind::Denied, RejectionKind::Limited, RejectionKind::Denied]
@@ -78,4 +78,22 @@ fn a_body_sees_its_permit() {
     assert_eq!(world.run(remaining(1)), Ok(1));
     assert_eq!(world.run(remaining(1)), Ok(0));
     assert_eq!(wait(&world.run(remaining(1))), Some(60));
+}
+
+#[derive(PartialEq)]
+struct Role {
+    admin: bool,
+}
+
+/// A struct literal where an `if` would take it for its block.
+#[limit_per_time(1, "1m", key = "k", skip_if = Role { admin: true } == role, deny_if = Role { admin: false }.admin)]
+async fn by_role(role: Role) -> Result<(), Failure> {
+    Ok(())
+}
+
+#[test]
+fn a_condition_is_any_expression() {
+    let world = World::new();
+    assert_eq!(world.run(admitted(3, || by_role(Role { admin: true }))), 3);
+    assert_eq!(world.run(admitted(3, || by_role(Role { admin: false }))), 1);
 }

@@ -21,12 +21,18 @@ async fn a_limit_that_observes_reports_whom_it_would_refuse() {
         assert_eq!(world.run(observed("alice@example.org")).await, Ok(()));
         reports.push(log::take());
     }
-    assert!(refused(&world.run(observed("alice@example.org")).await), "the other limit holds");
+    assert!(
+        refused(&world.run(observed("alice@example.org")).await),
+        "the other limit holds"
+    );
     assert_eq!(reports[..2], [[""; 0], [""; 0]]);
     for report in &reports[2..] {
         assert_eq!(report.len(), 1, "{report:?}");
         assert!(report[0].contains("would have refused"), "{report:?}");
-        assert!(report[0].contains("observing::observed") && report[0].contains("2 in 1m"), "{report:?}");
+        assert!(
+            report[0].contains("observing::observed") && report[0].contains("2 in 1m"),
+            "{report:?}"
+        );
         assert!(!report[0].contains("alice"), "no identity in the log");
     }
 }
