@@ -1,0 +1,56 @@
+//! Blocks.
+
+use super::{SECOND, Suite, fresh_key, hit, remaining, retry_after, seconds};
+use crate::policy::Policy;
+use crate::store::Change;
+
+impl Suite<'_> {
+    pub(super) async fn a_block_begins_once_and_lasts_its_time(&self) {
+        for policy in [
+            Policy::sliding_window(2, seconds(10)),
+            Policy::token_bucket(2, seconds(5)),
+            Policy::fixed_window(2, seconds(10)),
+        ] {
+            let (key, policy) = (fresh_key(), policy.block(seconds(60)));
+            hit(self.acquire(key, policy, 1).await);
+            assert_eq!(
+                remaining(self.acquire(key, policy, 1).await),
+                Some(0),
+                "a limit that is reached does not block yet"
+            );
+            assert_eq!(
+                retry_after(self.acquire(key, policy, 1).await),
+                Some(60 * SECOND),
+                "a call over it does"
+            );
+            self.clock.advance(seconds(59));
+            assert_eq!(
+                retry_after(self.peek(key, policy).await),
+                Some(SECOND),
+                "and lasts its time"
+            );
+            assert_eq!(
+                retry_after(self.acquire(key, policy, 1).await),
+                Some(SECOND),
+                "and is not put off"
+            );
+            self.clock.advance(seconds(1));
+            assert_eq!(
+                remaining(self.acquire(key, policy, 1).await),
+                Some(1),
+                "then the limit is whole"
+            );
+        }
+    }
+
+    pub(super) async fn a_reset_ends_a_block(&self) {
+        let (key, policy) = (fresh_key(), Policy::sliding_window(1, seconds(10)).block(seconds(60)));
+        let first = hit(self.acquire(key, policy, 1).await);
+        assert_eq!(retry_after(self.acquire(key, policy, 1).await), Some(60 * SECOND));
+        self.reset(key, policy, first).await;
+        assert_eq!(remaining(self.acquire(key, policy, 1).await), Some(0));
+        assert!(retry_after(self.acquire(key, policy, 1).await).is_some());
+        self.settle(key, policy, Change::Clear).await;
+        assert_eq!(remaining(self.acquire(key, policy, 1).await), Some(0));
+    }
+}

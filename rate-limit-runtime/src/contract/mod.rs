@@ -1,0 +1,144 @@
+//! What every store must do, as a suite to run against it.
+//!
+//! ```no_run
+//! use rate_limit_runtime::{ManualClock, MemoryStore, contract};
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() {
+//! let clock = ManualClock::new();
+//! let store = MemoryStore::builder().clock(&clock).build();
+//! contract::check(&store, &clock).await;
+//! # }
+//! ```
+
+mod block;
+mod fixed_window;
+mod several;
+mod sliding_window;
+mod token_bucket;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use crate::clock::ManualClock;
+use crate::key::{Client, Key};
+use crate::method::Method;
+use crate::policy::Policy;
+use crate::store::{Change, Charge, Settlement, Store};
+use crate::verdict::{Hit, Verdict};
+
+const SECOND: u64 = 1_000_000;
+
+/// Runs the whole suite against an empty store that decides by `clock`.
+///
+/// # Panics
+///
+/// If the store does not do as it must; the message says what.
+pub async fn check(store: &dyn Store, clock: &ManualClock) {
+    let suite = Suite { store, clock };
+    suite.a_window_is_half_open().await;
+    suite.a_burst_at_the_edge_of_a_window_is_counted().await;
+    suite.a_refusal_records_nothing().await;
+    suite.a_wait_is_exact_to_the_tick().await;
+    suite.hits_of_one_instant_count_apart().await;
+    suite.a_cost_is_hits_at_once().await;
+    suite.what_can_never_fit_is_said().await;
+    suite.a_peek_charges_nothing().await;
+    suite.a_reset_spares_later_hits().await;
+    suite.a_reset_of_all_forgets_all().await;
+    suite.keys_do_not_meet().await;
+    suite.a_lowered_limit_counts_what_was_admitted().await;
+    suite.a_raised_limit_keeps_what_was_admitted().await;
+    suite.a_longer_window_keeps_what_was_admitted().await;
+    suite.a_clock_that_steps_back_locks_out_for_one_window_at_most().await;
+    suite.a_hit_from_the_future_names_nothing().await;
+    suite.a_refund_takes_back_one_hit().await;
+    suite.a_block_begins_once_and_lasts_its_time().await;
+    suite.a_reset_ends_a_block().await;
+    suite.a_bucket_refills_to_the_tick().await;
+    suite.a_bucket_settles().await;
+    suite.a_bucket_keeps_what_is_missing_when_its_numbers_change().await;
+    suite.a_bucket_goes_by_the_time_of_the_event().await;
+    suite.a_fixed_window_ends_at_its_multiple().await;
+    suite.a_fixed_window_settles_within_itself().await;
+    suite.several_charges_are_all_or_none().await;
+    suite.an_observing_charge_never_refuses().await;
+}
+
+struct Suite<'a> {
+    store: &'a dyn Store,
+    clock: &'a ManualClock,
+}
+
+/// A key that no part of the suite used before.
+fn fresh_key() -> Key {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let client = Client::of(&(std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
+    Key::new(Method::named("contract"), client.expect("a number names somebody"))
+}
+
+fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+fn retry_after(verdict: Verdict) -> Option<u64> {
+    match verdict {
+        Verdict::Denied { retry_after, .. } => Some(retry_after),
+        _ => None,
+    }
+}
+
+fn hit(verdict: Verdict) -> Hit {
+    match verdict {
+        Verdict::Allowed { hits, .. } => hits[0],
+        refused => panic!("the hit should be admitted, but is {refused:?}"),
+    }
+}
+
+fn remaining(verdict: Verdict) -> Option<u32> {
+    match verdict {
+        Verdict::Allowed { remaining, .. } => Some(remaining),
+        _ => None,
+    }
+}
+
+impl Suite<'_> {
+    async fn acquire(&self, key: Key, policy: Policy, cost: u32) -> Verdict {
+        self.acquire_all(&[Charge::new(key, policy, cost)]).await
+    }
+
+    async fn acquire_all(&self, charges: &[Charge]) -> Verdict {
+        self.store.acquire(charges).await.expect("the store decides")
+    }
+
+    async fn peek(&self, key: Key, policy: Policy) -> Verdict {
+        self.store
+            .peek(Charge::new(key, policy, 1))
+            .await
+            .expect("the store decides")
+    }
+
+    async fn settle(&self, key: Key, policy: Policy, change: Change) {
+        let settlement = Settlement::new(key, policy, change);
+        self.store.settle(&[settlement]).await.expect("the store settles");
+    }
+
+    async fn reset(&self, key: Key, policy: Policy, hit: Hit) {
+        self.settle(key, policy, Change::Reset { upto: hit }).await;
+    }
+
+    async fn refund(&self, key: Key, policy: Policy, hit: Hit, cost: u32) {
+        self.settle(key, policy, Change::Refund { hit, cost }).await;
+    }
+
+    /// Hits at 0, 1, 2.. seconds, which must all be admitted. Returns their ids and leaves the clock at the last.
+    async fn hit_each_second(&self, key: Key, policy: Policy, hits: u32) -> Vec<Hit> {
+        let mut ids = Vec::new();
+        for n in 0..hits {
+            if n > 0 {
+                self.clock.advance(seconds(1));
+            }
+            ids.push(hit(self.acquire(key, policy, 1).await));
+        }
+        ids
+    }
+}

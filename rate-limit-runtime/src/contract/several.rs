@@ -1,0 +1,108 @@
+//! Several charges of one call, and several keys.
+
+use std::time::Duration;
+
+use super::{SECOND, Suite, fresh_key, hit, remaining, retry_after, seconds};
+use crate::key::Key;
+use crate::method::Method;
+use crate::policy::Policy;
+use crate::store::{Change, Charge};
+use crate::verdict::{Hit, Verdict};
+
+impl Suite<'_> {
+    pub(super) async fn keys_do_not_meet(&self) {
+        let policy = Policy::sliding_window(1, seconds(60));
+        let (first, second) = (fresh_key(), fresh_key());
+        let other_method = Key::new(Method::named("contract of another"), first.client());
+        for key in [first, second, other_method] {
+            assert_eq!(
+                remaining(self.acquire(key, policy, 1).await),
+                Some(0),
+                "each key has its own limit"
+            );
+        }
+        self.settle(first, policy, Change::Clear).await;
+        assert!(
+            retry_after(self.peek(second, policy).await).is_some(),
+            "a reset is of one key"
+        );
+    }
+
+    pub(super) async fn several_charges_are_all_or_none(&self) {
+        let (user, all) = (
+            Policy::sliding_window(1, seconds(10)),
+            Policy::token_bucket(10, seconds(60)),
+        );
+        let (user_key, all_key) = (fresh_key(), fresh_key());
+        let fixed = (fresh_key(), Policy::fixed_window(20, seconds(1_000)));
+        let orders = [[0, 1, 2], [2, 1, 0], [1, 0, 2]];
+        let charges = |order: [usize; 3]| {
+            order.map(|n| {
+                [
+                    Charge::new(user_key, user, 1),
+                    Charge::new(all_key, all, 1),
+                    Charge::new(fixed.0, fixed.1, 2),
+                ][n]
+            })
+        };
+        let Verdict::Allowed { tightest, hits, .. } = self.acquire_all(&charges(orders[0])).await else {
+            panic!("all have room");
+        };
+        assert_eq!((tightest, hits.len()), (0, 3), "the tightest rule tells what remains");
+        for n in 0..20 {
+            self.clock.advance(Duration::from_millis(100));
+            let verdict = self.acquire_all(&charges(orders[n % 3])).await;
+            let Verdict::Denied {
+                longest, retry_after, ..
+            } = verdict
+            else {
+                panic!("one rule refuses, so the call is refused: {verdict:?}");
+            };
+            assert_eq!(orders[n % 3][longest], 0);
+            assert_eq!(retry_after, 10 * SECOND - (n as u64 + 1) * 100_000);
+        }
+        assert_eq!(
+            remaining(self.peek(all_key, all).await),
+            Some(9),
+            "a refused call charges no rule"
+        );
+        assert_eq!(remaining(self.peek(fixed.0, fixed.1).await), Some(18));
+        let above = [Charge::new(fresh_key(), all, 1), Charge::new(all_key, all, 11)];
+        assert_eq!(self.acquire_all(&above).await, Verdict::Impossible { which: 1 });
+        // Two refuse: the longest wait is told.
+        let slow = (fresh_key(), Policy::sliding_window(1, seconds(500)));
+        hit(self.acquire(slow.0, slow.1, 1).await);
+        let both = [Charge::new(user_key, user, 1), Charge::new(slow.0, slow.1, 1)];
+        let Verdict::Denied {
+            longest, retry_after, ..
+        } = self.acquire_all(&both).await
+        else {
+            panic!("both refuse");
+        };
+        assert_eq!((longest, retry_after), (1, 500 * SECOND));
+    }
+
+    pub(super) async fn an_observing_charge_never_refuses(&self) {
+        let (key, policy) = (fresh_key(), Policy::sliding_window(1, seconds(10)));
+        let other = (fresh_key(), Policy::sliding_window(5, seconds(10)));
+        let charges = [
+            Charge {
+                observe: true,
+                ..Charge::new(key, policy, 1)
+            },
+            Charge::new(other.0, other.1, 1),
+        ];
+        for n in 0..3 {
+            let Verdict::Allowed { hits, .. } = self.acquire_all(&charges).await else {
+                panic!("a rule that observes refuses nobody");
+            };
+            assert_eq!(
+                hits[0] == Hit::NONE,
+                n > 0,
+                "but tells which calls it would have refused"
+            );
+            assert!(hits[1] > Hit::NONE);
+        }
+        assert_eq!(remaining(self.peek(other.0, other.1).await), Some(2));
+    }
+}
