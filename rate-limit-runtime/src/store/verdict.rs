@@ -1,5 +1,7 @@
 //! One verdict from the answers to all charges of a call.
 
+use std::cmp::Reverse;
+
 use crate::algorithm::Answer;
 use crate::verdict::{Hits, Verdict};
 
@@ -12,64 +14,36 @@ pub(super) struct Decided {
 
 /// Refused if one that does not only observe is refused. The hits of an admitted call are left to be recorded.
 pub(super) fn combine(decided: &[Decided]) -> Verdict {
-    let mut verdict = Verdict::Allowed {
-        tightest: 0,
-        remaining: u32::MAX,
-        reset_after: 0,
+    let places = || decided.iter().enumerate();
+    let binding = || places().filter(|(_, decided)| !decided.observe);
+    if let Some((which, _)) = binding().find(|(_, decided)| decided.answer == Answer::Never) {
+        return Verdict::Impossible { which };
+    }
+    let refused = binding().filter_map(|(place, decided)| match decided.answer {
+        Answer::Refused {
+            retry_after,
+            reset_after,
+        } => Some((retry_after, reset_after, place)),
+        _ => None,
+    });
+    if let Some((retry_after, reset_after, longest)) = refused.max_by_key(|(wait, _, place)| (*wait, Reverse(*place))) {
+        return Verdict::Denied {
+            longest,
+            retry_after,
+            reset_after,
+        };
+    }
+    let fitting = places().filter_map(|(place, decided)| match decided.answer {
+        Answer::Fits { remaining, reset_after } => Some((remaining, reset_after, place)),
+        _ => None,
+    });
+    // None fits where all only observe and would refuse.
+    let tightest = fitting.min_by_key(|(remaining, _, place)| (*remaining, *place));
+    let (remaining, reset_after, tightest) = tightest.unwrap_or_default();
+    Verdict::Allowed {
+        tightest,
+        remaining,
+        reset_after,
         hits: Hits::new(),
-    };
-    for (place, Decided { answer, observe }) in decided.iter().enumerate() {
-        match (*answer, &verdict) {
-            (
-                Answer::Fits {
-                    remaining: less,
-                    reset_after,
-                    ..
-                },
-                Verdict::Allowed { remaining, .. },
-            ) if less < *remaining => {
-                verdict = Verdict::Allowed {
-                    tightest: place,
-                    remaining: less,
-                    reset_after,
-                    hits: Hits::new(),
-                };
-            }
-            (Answer::Never, Verdict::Allowed { .. } | Verdict::Denied { .. }) if !observe => {
-                verdict = Verdict::Impossible { which: place };
-            }
-            (
-                Answer::Refused {
-                    retry_after,
-                    reset_after,
-                },
-                current,
-            ) if !observe => {
-                let longer = match current {
-                    Verdict::Allowed { .. } => true,
-                    Verdict::Denied {
-                        retry_after: longest, ..
-                    } => retry_after > *longest,
-                    Verdict::Impossible { .. } => false,
-                };
-                if longer {
-                    verdict = Verdict::Denied {
-                        longest: place,
-                        retry_after,
-                        reset_after,
-                    };
-                }
-            }
-            _ => {}
-        }
     }
-    if let Verdict::Allowed {
-        remaining: remaining @ u32::MAX,
-        ..
-    } = &mut verdict
-    {
-        // Nothing but charges that observe, none of which fits.
-        *remaining = 0;
-    }
-    verdict
 }
