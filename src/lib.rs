@@ -37,11 +37,13 @@
 
 #[doc = include_str!("limit_per_time.md")]
 pub use rate_limit_macros::limit_per_time;
+#[cfg(feature = "axum")]
+pub use rate_limit_runtime::axum;
 pub use rate_limit_runtime::{
-    Algorithm, AlreadyInstalled, BuildError, Change, Charge, Client, Decision, FromRejection, Hit, Hits, Key, KeyError,
-    KeyHasher, Limiter, LimiterBuilder, MemoryStore, MemoryStoreBuilder, Method, OnStoreError, Permit, Policy,
-    PolicyError, Rejection, RejectionKind, Reply, Rule, Settlement, Store, StoreError, StoreErrorKind, ToKey, Verdict,
-    client, install,
+    Algorithm, AlreadyInstalled, BotFilter, BuildError, Change, Charge, Client, ClientIp, ClientIpSource, Decision,
+    FromRejection, HeaderDialect, Hit, Hits, Key, KeyError, KeyHasher, Limiter, LimiterBuilder, MemoryStore,
+    MemoryStoreBuilder, Method, OnStoreError, Permit, Policy, PolicyError, Rejection, RejectionKind, Reply, Rule,
+    Settlement, Store, StoreError, StoreErrorKind, ToKey, Verdict, client, install,
 };
 #[cfg(feature = "test-util")]
 pub use rate_limit_runtime::{ManualClock, contract};

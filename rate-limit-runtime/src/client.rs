@@ -28,7 +28,11 @@ tokio::task_local! {
 /// # }
 /// ```
 pub async fn scope<T: ToKey + ?Sized, F: Future>(id: &T, future: F) -> F::Output {
-    CURRENT.scope(Client::of(id), future).await
+    scope_of(Client::of(id), future).await
+}
+
+pub(crate) async fn scope_of<F: Future>(client: Result<Client, KeyError>, future: F) -> F::Output {
+    CURRENT.scope(client, future).await
 }
 
 /// The client that [`scope`] set here, unless it set a blank one.

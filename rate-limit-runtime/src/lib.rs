@@ -22,6 +22,7 @@ mod policy;
 #[doc(hidden)]
 pub mod private;
 mod rejection;
+mod report;
 mod rule;
 mod span;
 mod store;
@@ -34,6 +35,11 @@ pub use self::current::{AlreadyInstalled, install};
 pub use self::decision::Decision;
 pub use self::error::{BuildError, StoreError, StoreErrorKind};
 pub use self::failure::OnStoreError;
+pub use self::http::bot::BotFilter;
+pub use self::http::client_ip::{ClientIp, ClientIpSource};
+pub use self::http::dialect::HeaderDialect;
+#[cfg(feature = "axum")]
+pub use self::integrations::axum;
 pub use self::key::{Client, Key, KeyError, KeyHasher};
 pub use self::limiter::{Limiter, LimiterBuilder};
 pub use self::method::Method;

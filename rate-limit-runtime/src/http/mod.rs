@@ -1,3 +1,7 @@
-//! A refusal over HTTP, whatever the framework.
+//! HTTP, whatever the framework.
 
+pub(crate) mod bot;
+pub(crate) mod client_ip;
+pub(crate) mod dialect;
+mod forwarded;
 pub(crate) mod problem;

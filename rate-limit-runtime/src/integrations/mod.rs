@@ -1,4 +1,4 @@
 //! What each framework needs to answer with a refusal.
 
 #[cfg(feature = "axum")]
-pub(crate) mod axum;
+pub mod axum;

@@ -13,6 +13,7 @@ use crate::method::Site;
 use crate::permit::{Permit, Settle};
 use crate::policy::Policy;
 use crate::rejection::{Rejection, RejectionKind};
+use crate::report;
 use crate::rule::Rule;
 use crate::store::Reply;
 
@@ -160,7 +161,11 @@ impl Call {
                 Err(error) => return Reply::ready(Err(self.nobody(asked, &error))),
             }
         }
-        current(self.limiter).admit(rules)
+        let name = self.site.method().label();
+        current(self.limiter).admit(rules).map(move |answer| {
+            report::note_answer(name, &answer);
+            answer
+        })
     }
 
     /// As [`admit`](Self::admit), for a call that is settled.

@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::http::client_ip::ClientIp;
 use crate::key::{Client, KeyError, KeyHasher};
 use crate::to_key::ToKey;
 
@@ -97,7 +98,7 @@ pub trait Address {}
 macro_rules! addresses {
     ($($address:ty)*) => {$(impl Address for $address {})*};
 }
-addresses!(IpAddr Ipv4Addr Ipv6Addr SocketAddr SocketAddrV4 SocketAddrV6 Nothing);
+addresses!(IpAddr Ipv4Addr Ipv6Addr SocketAddr SocketAddrV4 SocketAddrV6 ClientIp Nothing);
 
 macro_rules! pointers {
     ($($pointer:ty)*) => {$(impl<T: Address + ?Sized> Address for $pointer {})*};

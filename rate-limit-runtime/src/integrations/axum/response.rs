@@ -1,4 +1,4 @@
-//! axum: a refusal is a response.
+//! A refusal as a response.
 
 use axum_core::body::Body;
 use axum_core::response::{IntoResponse, Response};

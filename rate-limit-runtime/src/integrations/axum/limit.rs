@@ -1,0 +1,191 @@
+//! A limit in front of a route, before the body of a request is read.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum_core::body::Body;
+use axum_core::response::{IntoResponse, Response};
+use http::Request;
+use http::request::Parts;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::peer::client_ip;
+use crate::current::current;
+use crate::failure::OnStoreError;
+use crate::http::client_ip::ClientIpSource;
+use crate::key::{Client, Key};
+use crate::limiter::Limiter;
+use crate::method::Method;
+use crate::policy::Policy;
+use crate::rejection::{Rejection, RejectionKind};
+use crate::report;
+use crate::rule::Rule;
+use crate::to_key::ToKey;
+
+type Find = dyn Fn(&Parts) -> Result<Client, Response> + Send + Sync;
+
+/// A layer that limits a route before the body of a request is read: the attribute comes to see a request only once its arguments were
+/// extracted, so that a malformed or oversized body is never charged there.
+///
+/// Counters go by the name, whatever the path looks like, and are those of a function with `name = ".."`. A request that passes two layers
+/// of one name is charged once.
+///
+/// ```
+/// use std::time::Duration;
+/// use axum::{Router, routing::post};
+/// use rate_limit_runtime::{ClientIpSource, Policy, axum::LimitRoute};
+///
+/// let policy = Policy::sliding_window(100, Duration::from_secs(60));
+/// let app: Router = Router::new()
+///     .route("/login", post(|| async { "welcome" }))
+///     .route_layer(LimitRoute::by_address("login-by-address", policy, ClientIpSource::peer()));
+/// ```
+#[derive(Clone)]
+pub struct LimitRoute(Arc<Limit>);
+
+#[derive(Clone)]
+struct Limit {
+    method: Method,
+    policy: Policy,
+    find: Arc<Find>,
+    on_store_error: Option<OnStoreError>,
+    limiter: Option<Limiter>,
+}
+
+impl LimitRoute {
+    /// For each client that this finds in a request. A request in which it finds none is turned away.
+    pub fn new<K: ToKey>(
+        name: &'static str,
+        policy: Policy,
+        key: impl Fn(&Parts) -> Option<K> + Send + Sync + 'static,
+    ) -> Self {
+        let method = Method::named(name);
+        Self::of(method, policy, move |parts| {
+            let client = key(parts).map(|id| Client::of(&id));
+            client.and_then(Result::ok).ok_or_else(|| {
+                tracing::error!(method = name, "a request names nobody to count it for");
+                Rejection::new(RejectionKind::MissingClient, method.label(), policy).into_response()
+            })
+        })
+    }
+
+    /// For each address.
+    #[must_use]
+    pub fn by_address(name: &'static str, policy: Policy, source: ClientIpSource) -> Self {
+        Self::of(Method::named(name), policy, move |parts| {
+            let ip = client_ip(parts, &source).map_err(IntoResponse::into_response)?;
+            Client::of(&ip).map_err(|error| {
+                tracing::error!(%error, "a request was turned away");
+                Rejection::new(RejectionKind::Misconfigured, name, policy).into_response()
+            })
+        })
+    }
+
+    fn of(
+        method: Method,
+        policy: Policy,
+        find: impl Fn(&Parts) -> Result<Client, Response> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(Limit {
+            method,
+            policy,
+            find: Arc::new(find),
+            on_store_error: None,
+            limiter: None,
+        }))
+    }
+
+    /// What holds while the store does not decide, if not what the limiter says.
+    #[must_use]
+    pub fn on_store_error(self, mode: OnStoreError) -> Self {
+        self.with(|limit| limit.on_store_error = Some(mode))
+    }
+
+    /// The limiter that decides, if not the installed one.
+    #[must_use]
+    pub fn limiter(self, limiter: Limiter) -> Self {
+        self.with(|limit| limit.limiter = Some(limiter))
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Limit)) -> Self {
+        change(Arc::make_mut(&mut self.0));
+        self
+    }
+}
+
+impl fmt::Debug for LimitRoute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LimitRoute({}, {})", self.0.method.name(), self.0.policy)
+    }
+}
+
+impl<S> Layer<S> for LimitRoute {
+    type Service = LimitedRoute<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        LimitedRoute {
+            inner,
+            limit: self.clone(),
+        }
+    }
+}
+
+/// A service behind a limit.
+#[derive(Clone, Debug)]
+pub struct LimitedRoute<S> {
+    inner: S,
+    limit: LimitRoute,
+}
+
+/// The names of the layers that have charged a request.
+#[derive(Clone, Default)]
+struct Charged(Vec<Method>);
+
+impl Limit {
+    async fn admit(&self, parts: &mut Parts) -> Result<(), Response> {
+        let charged = parts.extensions.get_or_insert_default::<Charged>();
+        if charged.0.contains(&self.method) {
+            return Ok(());
+        }
+        charged.0.push(self.method);
+        let mut rule = Rule::new(self.policy, Key::new(self.method, (self.find)(parts)?));
+        if let Some(mode) = self.on_store_error {
+            rule = rule.on_store_error(mode);
+        }
+        let answer = current(self.limiter.clone()).check(rule).await;
+        report::note_answer(self.method.label(), &answer);
+        answer.map(drop).map_err(IntoResponse::into_response)
+    }
+}
+
+impl<S> Service<Request<Body>> for LimitedRoute<S>
+where
+    S: Service<Request<Body>, Response = Response> + Clone + Send + 'static,
+    S::Future: Send + 'static,
+{
+    type Response = Response;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let limit = Arc::clone(&self.limit.0);
+        // The service that is ready is the one to call, and a clone of it takes its place.
+        let clone = self.inner.clone();
+        let mut ready = std::mem::replace(&mut self.inner, clone);
+        Box::pin(async move {
+            let (mut parts, body) = request.into_parts();
+            match limit.admit(&mut parts).await {
+                Ok(()) => ready.call(Request::from_parts(parts, body)).await,
+                Err(refusal) => Ok(refusal),
+            }
+        })
+    }
+}

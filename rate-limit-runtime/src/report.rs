@@ -1,0 +1,52 @@
+//! What was decided within a part of the program, for who answers its caller.
+
+use std::cell::Cell;
+use std::future::Future;
+
+use crate::decision::Decision;
+use crate::permit::Permit;
+use crate::rejection::Rejection;
+
+tokio::task_local! {
+    static REPORT: Cell<Option<Report>>;
+}
+
+/// One decision, by the name of its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Report {
+    pub(crate) name: &'static str,
+    pub(crate) decision: Decision,
+}
+
+/// Runs a future, and tells the tightest decision of all that were made in it.
+#[allow(dead_code, reason = "for the integrations")]
+pub(crate) async fn collect<F: Future>(future: F) -> (F::Output, Option<Report>) {
+    REPORT
+        .scope(Cell::new(None), async {
+            let output = future.await;
+            (output, REPORT.with(Cell::take))
+        })
+        .await
+}
+
+/// Notes what was decided on a call, if somebody collects that.
+pub(crate) fn note_answer(name: &'static str, answer: &Result<Permit, Rejection>) {
+    let decision = match answer {
+        Ok(permit) => permit.decision(),
+        Err(rejection) => rejection.decision(),
+    };
+    if let Some(decision) = decision {
+        note(name, *decision);
+    }
+}
+
+fn note(name: &'static str, decision: Decision) {
+    let _ = REPORT.try_with(|report| {
+        let tighter = report.get().is_none_or(|before| {
+            (decision.allowed, decision.remaining) < (before.decision.allowed, before.decision.remaining)
+        });
+        if tighter {
+            report.set(Some(Report { name, decision }));
+        }
+    });
+}

@@ -1,0 +1,6 @@
+//! HTTP: whose address it is, who calls himself a bot, what a client is told, and axum around the handler.
+
+mod axum_layers;
+mod bots;
+mod client_ip;
+mod dialects;
