@@ -30,6 +30,8 @@ impl Server {
     pub fn start(name: &str, variables: &[(&str, &str)]) -> Self {
         let mut child = command(name)
             .env_remove("REDIS_URL")
+            .env_remove("TRUSTED_PROXIES")
+            .env_remove("DATABASE_URL")
             .env("ADDR", "127.0.0.1:0")
             .envs(variables.iter().copied())
             .stdout(Stdio::piped())

@@ -7,3 +7,4 @@ mod example;
 mod login;
 mod login_guard;
 mod quickstart;
+mod visits;
