@@ -22,7 +22,10 @@ use tokio::net::TcpListener;
 /// A bot uses up nobody's minute, and being over the limit changes the value, not the status.
 #[limit_per_time(1, "1m", key = ip, deny_if = bot, on_store_error = open, on_limit = |_| Visit::counted(false))]
 async fn visit(State(stats): State<Stats>, ip: ClientIp, Bot(bot): Bot) -> Json<Visit> {
-    let added = stats.add().await.inspect_err(|error| tracing::error!(%error, "a visit was not counted"));
+    let added = stats
+        .add()
+        .await
+        .inspect_err(|error| tracing::error!(%error, "a visit was not counted"));
     Visit::counted(added.is_ok())
 }
 
@@ -57,9 +60,11 @@ struct Stats(SqlitePool);
 impl Stats {
     async fn open(url: &str) -> Result<Self, sqlx::Error> {
         let pool = SqlitePool::connect_with(url.parse::<SqliteConnectOptions>()?.create_if_missing(true)).await?;
-        sqlx::query("CREATE TABLE IF NOT EXISTS stats (id INTEGER PRIMARY KEY CHECK (id = 1), visits INTEGER NOT NULL)")
-            .execute(&pool)
-            .await?;
+        sqlx::query(
+            "CREATE TABLE IF NOT EXISTS stats (id INTEGER PRIMARY KEY CHECK (id = 1), visits INTEGER NOT NULL)",
+        )
+        .execute(&pool)
+        .await?;
         Ok(Self(pool))
     }
 
@@ -69,7 +74,9 @@ impl Stats {
     }
 
     async fn visits(&self) -> Result<i64, sqlx::Error> {
-        let visits = sqlx::query_scalar("SELECT visits FROM stats").fetch_optional(&self.0).await?;
+        let visits = sqlx::query_scalar("SELECT visits FROM stats")
+            .fetch_optional(&self.0)
+            .await?;
         Ok(visits.unwrap_or(0))
     }
 }
@@ -93,7 +100,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .layer(Extension(client_ip_source()?))
         .with_state(stats);
     let address = env::var("ADDR").unwrap_or_else(|_| "127.0.0.1:3000".to_owned());
-    let listener = TcpListener::bind(&address).await.map_err(|error| format!("cannot listen on {address}: {error}"))?;
+    let listener = TcpListener::bind(&address)
+        .await
+        .map_err(|error| format!("cannot listen on {address}: {error}"))?;
     let address = listener.local_addr()?;
     println!("listening on http://{address}; a visit, a second within the minute, and a bot:\n");
     println!("  curl -s -X POST http://{address}/api/stats/visit; curl -s -X POST http://{address}/api/stats/visit");
@@ -109,7 +118,11 @@ fn client_ip_source() -> Result<ClientIpSource, String> {
     let Ok(proxies) = env::var("TRUSTED_PROXIES") else {
         return Ok(ClientIpSource::peer());
     };
-    let network = |text: &str| text.trim().parse().map_err(|_| format!("TRUSTED_PROXIES: `{text}` is no network such as `10.0.0.0/8`"));
+    let network = |text: &str| {
+        text.trim()
+            .parse()
+            .map_err(|_| format!("TRUSTED_PROXIES: `{text}` is no network such as `10.0.0.0/8`"))
+    };
     let networks: Vec<_> = proxies.split(',').map(network).collect::<Result<_, _>>()?;
     Ok(ClientIpSource::x_forwarded_for(networks))
 }

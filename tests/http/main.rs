@@ -4,3 +4,4 @@ mod axum_layers;
 mod bots;
 mod client_ip;
 mod dialects;
+mod forwarded_corpus;

@@ -31,7 +31,9 @@ fn person(address: &str) -> Visitor<'_> {
 }
 
 fn visits(server: &Server) -> i64 {
-    let mut response = ureq::get(format!("{}/api/stats", server.url)).call().expect("it answers");
+    let mut response = ureq::get(format!("{}/api/stats", server.url))
+        .call()
+        .expect("it answers");
     let body = response.body_mut().read_to_string().expect("a body is text");
     let answer: Value = serde_json::from_str(&body).expect("JSON");
     answer["visits"].as_i64().expect("a number")
@@ -40,17 +42,26 @@ fn visits(server: &Server) -> i64 {
 /// Instances on one database, behind a proxy on this machine.
 fn start(database: &TempDir, redis: Option<&str>) -> Server {
     let database = format!("sqlite:{}", database.path().join("visits.sqlite").display());
-    let mut variables = vec![("DATABASE_URL", database.as_str()), ("TRUSTED_PROXIES", "127.0.0.0/8, 10.0.0.0/8")];
+    let mut variables = vec![
+        ("DATABASE_URL", database.as_str()),
+        ("TRUSTED_PROXIES", "127.0.0.0/8, 10.0.0.0/8"),
+    ];
     variables.extend(redis.map(|url| ("REDIS_URL", url)));
     Server::start("visits", &variables)
 }
 
 fn one_a_minute_for_each_address_and_no_bots(server: &Server) {
-    let bot = Visitor { address: "192.0.2.1", agent: "Mozilla/5.0 (compatible; GoogleBot/2.1)" };
+    let bot = Visitor {
+        address: "192.0.2.1",
+        agent: "Mozilla/5.0 (compatible; GoogleBot/2.1)",
+    };
     assert!(!visit(server, &bot));
     assert!(visit(server, &person("192.0.2.1")), "the bot used up nobody's minute");
     assert!(!visit(server, &person("192.0.2.1")));
-    assert!(!visit(server, &person("192.0.2.1:4711, 10.0.0.7")), "by another port and through one more proxy");
+    assert!(
+        !visit(server, &person("192.0.2.1:4711, 10.0.0.7")),
+        "by another port and through one more proxy"
+    );
     assert!(visit(server, &person("192.0.2.2")));
     // What a client invents stands left of what the proxy adds.
     for n in 0..20 {
@@ -85,7 +96,10 @@ fn visits_count_while_redis_is_down() {
     assert!(visit(&server, &person("192.0.2.1")));
     redis.stop();
     for _ in 0..3 {
-        assert!(visit(&server, &person("192.0.2.1")), "open: statistics are worth less than a page load");
+        assert!(
+            visit(&server, &person("192.0.2.1")),
+            "open: statistics are worth less than a page load"
+        );
     }
     assert_eq!(visits(&server), 4);
 }
