@@ -2,3 +2,5 @@
 
 #[cfg(feature = "axum")]
 pub mod axum;
+#[cfg(feature = "tonic")]
+mod tonic;
