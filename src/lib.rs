@@ -37,6 +37,8 @@
 
 #[doc = include_str!("limit_per_time.md")]
 pub use rate_limit_macros::limit_per_time;
+#[cfg(feature = "actix-web")]
+pub use rate_limit_runtime::actix_web;
 #[cfg(feature = "axum")]
 pub use rate_limit_runtime::axum;
 pub use rate_limit_runtime::{

@@ -6,7 +6,7 @@
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::spanned::Spanned as _;
-use syn::{Error, Expr, Path, Result};
+use syn::{Error, Expr, Result};
 
 use crate::args::{Args, Count, OnStoreError, Window};
 use crate::error::Errors;
@@ -129,13 +129,13 @@ fn limited(model: &mut Model, body: TokenStream) -> TokenStream {
 /// IntoResponse` the last is `Either::Passed(async move { MENTIONS { BODY } }.await)`, beside `Either::Refused(rejection)`: the body
 /// and a refusal are two types, made one.
 fn checked(model: &mut Model, call: &TokenStream, body: &TokenStream) -> TokenStream {
-    let refusal = refusal(model, "Either::Refused");
-    let body = match is_response(model) {
-        true => {
+    let refusal = refusal(model);
+    let body = match either(model) {
+        Some(either) => {
             let owned = owned_body(model, body);
-            quote_spanned!(Span::mixed_site()=> __rate_limit::Either::Passed(#owned.await))
+            quote_spanned!(Span::mixed_site()=> __rate_limit::#either::Passed(#owned.await))
         }
-        false => body.clone(),
+        None => body.clone(),
     };
     let admit = match &model.rules.permit {
         None => quote_spanned! {Span::mixed_site()=>
@@ -174,16 +174,18 @@ fn checked(model: &mut Model, call: &TokenStream, body: &TokenStream) -> TokenSt
 ///
 /// The block of a function that returns a future mentions and moves nothing: it is within a block that owns what it needs. For
 /// `impl IntoResponse` the check stands in front, and what is settled is `into_response(async move { MENTIONS { BODY } }.await)`: the
-/// response that the value stands for, so that its status tells a success.
+/// response that the value stands for, so that its status tells a success. What `impl Responder` stands for is not known before it
+/// responds: the value itself is settled, and then put beside a refusal.
 fn settled(model: &mut Model, call: &TokenStream, body: &TokenStream) -> TokenStream {
-    let refusal = refusal(model, "into_response");
+    let refusal = refusal(model);
     let deny = deny(model, &refusal);
-    if is_response(model) {
+    if either(model).is_some() {
         let owned = owned_body(model, body);
-        let settle = settle(
-            model,
-            &quote_spanned!(Span::mixed_site()=> __rate_limit::into_response(#owned.await)),
-        );
+        let out = match model.ret {
+            Ret::Response => quote_spanned!(Span::mixed_site()=> __rate_limit::into_response(#owned.await)),
+            _ => quote_spanned!(Span::mixed_site()=> #owned.await),
+        };
+        let settle = settle(model, &out);
         return quote_spanned! {Span::mixed_site()=>
             #deny
             #call
@@ -262,11 +264,12 @@ fn settle(model: &Model, out: &TokenStream) -> TokenStream {
                 (&&&__rate_limit::Outcome::of(&__out)).__is_success(&__out)
             }},
         };
+        let answer = answer(model, quote_spanned!(Span::mixed_site()=> __out));
         return quote_spanned! {Span::mixed_site()=>
             let __out = #out;
             let __success = #judged;
             __rate_limit::settle(__permit, __success).await;
-            __out
+            #answer
         };
     }
     let split = match success {
@@ -278,13 +281,26 @@ fn settle(model: &Model, out: &TokenStream) -> TokenStream {
             (&&&__rate_limit::Outcome::of(&__out)).__split(__out)
         },
     };
+    let failure = answer(model, quote_spanned!(Span::mixed_site()=> __out));
+    let success = answer(
+        model,
+        quote_spanned!(Span::mixed_site()=> __rate_limit::Kept::restore(__kept)),
+    );
     quote_spanned! {Span::mixed_site()=>
         let __kept = match { let __out = #out; #split } {
             ::core::ops::ControlFlow::Continue(__kept) => __kept,
-            ::core::ops::ControlFlow::Break(__out) => return __out,
+            ::core::ops::ControlFlow::Break(__out) => return #failure,
         };
         __rate_limit::settle(__permit, true).await;
-        __rate_limit::Kept::restore(__kept)
+        #success
+    }
+}
+
+/// What is answered with the value of the body.
+fn answer(model: &Model, value: TokenStream) -> TokenStream {
+    match (&model.ret, either(model)) {
+        (Ret::Responder, Some(either)) => quote_spanned!(Span::mixed_site()=> __rate_limit::#either::Passed(#value)),
+        _ => value,
     }
 }
 
@@ -483,25 +499,33 @@ pub(crate) fn policy_of_trait(rules: &Rules) -> TokenStream {
     }
 }
 
-/// The value that says "refused", from `rejection`; for `impl IntoResponse`, by this function of ours.
-fn refusal(model: &Model, response: &str) -> TokenStream {
+/// The value that says "refused", from `rejection`.
+fn refusal(model: &Model) -> TokenStream {
     let ret = model.ret.in_expression();
     let rejection = local("__rejection");
     if let Some(value) = &model.rules.on_limit {
         let span = value.span().resolved_at(Span::mixed_site());
         return quote_spanned!(span=> __rate_limit::on_limit::<#ret>(#rejection, #value));
     }
-    if is_response(model) {
-        let response: Path = syn::parse_str(response).unwrap_or_else(|_| unreachable!("it is one of ours"));
-        return quote_spanned!(Span::mixed_site()=> __rate_limit::#response(__rejection));
+    if let Some(either) = either(model) {
+        let refused = match model.ret {
+            Ret::Response if model.rules.settles() => quote!(into_response),
+            _ => quote!(#either::Refused),
+        };
+        return quote_spanned!(Span::mixed_site()=> __rate_limit::#refused(__rejection));
     }
     let span = ret.span().resolved_at(Span::mixed_site());
     quote_spanned!(span=> <#ret as __rate_limit::FromRejection>::from_rejection(#rejection))
 }
 
-/// Whether the value and a refusal have to be made one type. With `on_limit` they are one already.
-fn is_response(model: &Model) -> bool {
-    matches!(model.ret, Ret::Response) && model.rules.on_limit.is_none()
+/// The type that makes the value and a refusal one, where they are two. With `on_limit` they are one already.
+fn either(model: &Model) -> Option<Ident> {
+    match model.ret {
+        _ if model.rules.on_limit.is_some() => None,
+        Ret::Response => Some(local("Either")),
+        Ret::Responder => Some(local("EitherResponder")),
+        _ => None,
+    }
 }
 
 /// A block that owns the arguments and is the body.

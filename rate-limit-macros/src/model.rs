@@ -368,6 +368,6 @@ fn holds_a_refusal(ret: &Ret, target: &Target) -> Result<()> {
             "this `impl Trait` cannot hold a refusal: return a `Result` whose error implements \
              `From<rate_limit::Rejection>`, or say what to return instead: `on_limit = |rejection| value`",
         )),
-        Ret::Response | Ret::Named(_) => Ok(()),
+        Ret::Response | Ret::Responder | Ret::Named(_) => Ok(()),
     }
 }

@@ -12,6 +12,8 @@ pub(crate) enum Ret {
     Unit,
     /// `impl IntoResponse`: any response does, so a refusal can be one.
     Response,
+    /// `impl Responder`, likewise.
+    Responder,
     /// `impl Trait` of another trait, which no refusal is known to implement.
     Opaque(Type),
     /// A type that can be named, but for what is `impl Trait` inside of it.
@@ -28,7 +30,8 @@ impl Ret {
 
     pub(crate) fn of(ty: &Type) -> Self {
         match ty {
-            Type::ImplTrait(opaque) if is_response(opaque) => Self::Response,
+            Type::ImplTrait(opaque) if is_impl_of(opaque, "IntoResponse") => Self::Response,
+            Type::ImplTrait(opaque) if is_impl_of(opaque, "Responder") => Self::Responder,
             Type::ImplTrait(_) => Self::Opaque(ty.clone()),
             _ => Self::Named(ty.clone()),
         }
@@ -38,7 +41,7 @@ impl Ret {
     pub(crate) fn in_expression(&self) -> TokenStream {
         match self {
             Self::Unit => quote!(()),
-            Self::Response => quote!(_),
+            Self::Response | Self::Responder => quote!(_),
             Self::Opaque(ty) | Self::Named(ty) => {
                 let mut ty = ty.clone();
                 InferOpaque.visit_type_mut(&mut ty);
@@ -49,13 +52,9 @@ impl Ret {
 }
 
 /// By its last segment, since that is all that a macro can see.
-fn is_response(opaque: &TypeImplTrait) -> bool {
+fn is_impl_of(opaque: &TypeImplTrait, name: &str) -> bool {
     opaque.bounds.iter().any(|bound| match bound {
-        TypeParamBound::Trait(bound) => bound
-            .path
-            .segments
-            .last()
-            .is_some_and(|segment| segment.ident == "IntoResponse"),
+        TypeParamBound::Trait(bound) => bound.path.segments.last().is_some_and(|segment| segment.ident == name),
         _ => false,
     })
 }

@@ -38,6 +38,8 @@ pub use self::failure::OnStoreError;
 pub use self::http::bot::BotFilter;
 pub use self::http::client_ip::{ClientIp, ClientIpSource};
 pub use self::http::dialect::HeaderDialect;
+#[cfg(feature = "actix-web")]
+pub use self::integrations::actix_web;
 #[cfg(feature = "axum")]
 pub use self::integrations::axum;
 pub use self::key::{Client, Key, KeyError, KeyHasher};

@@ -177,6 +177,29 @@ impl ClientIpSource {
         self.trusted.iter().any(|net| net.contains(&address))
     }
 
+    /// The header that is read.
+    #[cfg(feature = "actix-web")]
+    pub(crate) fn header_name(&self) -> Option<HeaderName> {
+        match self.header.as_ref()? {
+            Header::List(name) => Some(name.clone()),
+            Header::Forwarded => Some(http::header::FORWARDED),
+        }
+    }
+
+    /// Says so once, if a service seems to stand behind a proxy without being told.
+    #[cfg(any(feature = "actix-web", feature = "axum"))]
+    pub(crate) fn warn_if_it_ignores_proxies(&self, headers: &HeaderMap) {
+        static SAID: std::sync::Once = std::sync::Once::new();
+        if self.ignores_proxies(headers) {
+            SAID.call_once(|| {
+                tracing::warn!(
+                    "requests come with a header of a proxy, and no proxy is trusted: if this service stands behind one, say so \
+                     with `ClientIpSource::x_forwarded_for(..)`, or all its clients count as one"
+                );
+            });
+        }
+    }
+
     /// Whether a header that says where a request comes from is there and not read, because no proxy is trusted: a service that
     /// stands behind a proxy without being told counts all its clients as one.
     #[must_use]

@@ -1,5 +1,7 @@
 //! What each framework needs to answer with a refusal.
 
+#[cfg(feature = "actix-web")]
+pub mod actix_web;
 #[cfg(feature = "axum")]
 pub mod axum;
 #[cfg(feature = "tonic")]

@@ -9,6 +9,8 @@ pub use self::call::{
 };
 pub use self::subject::{AddressKey, KeyParts, SubjectKey};
 pub use crate::failure::OnStoreError;
+#[cfg(feature = "actix-web")]
+pub use crate::integrations::actix_web::Either as EitherResponder;
 #[cfg(feature = "axum")]
 pub use crate::integrations::axum::{Either, into_response};
 pub use crate::method::Site;

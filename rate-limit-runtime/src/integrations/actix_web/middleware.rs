@@ -1,0 +1,248 @@
+//! Middleware, for `actix_web::middleware::from_fn`.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use actix_web::body::{EitherBody, MessageBody};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::{CACHE_CONTROL, HeaderValue};
+use actix_web::middleware::Next;
+use actix_web::{Error, HttpMessage as _, HttpResponse, ResponseError as _};
+use http::HeaderMap;
+
+use super::extract::client_ip;
+use super::headers;
+use crate::client;
+use crate::current::current;
+use crate::failure::OnStoreError;
+use crate::http::client_ip::ClientIpSource;
+use crate::http::dialect::HeaderDialect;
+use crate::key::{Client, Key, KeyError};
+use crate::limiter::Limiter;
+use crate::method::Method;
+use crate::policy::Policy;
+use crate::rejection::{Rejection, RejectionKind};
+use crate::report;
+use crate::rule::Rule;
+use crate::to_key::ToKey;
+
+type Answer<B> = Pin<Box<dyn Future<Output = Result<ServiceResponse<B>, Error>>>>;
+
+/// Says who the client of a request is, for limited functions that name none by a `key`. Where it finds nothing, there is no
+/// ambient client.
+///
+/// ```
+/// use actix_web::dev::ServiceRequest;
+/// use actix_web::middleware::from_fn;
+/// use actix_web::{App, HttpMessage};
+/// use rate_limit_runtime::actix_web::ambient_client;
+///
+/// #[derive(Clone)]
+/// struct Account(u64);
+///
+/// // An authentication around this one put the account there.
+/// let app = App::new().wrap(from_fn(ambient_client(|request: &ServiceRequest| {
+///     request.extensions().get::<Account>().map(|account| account.0)
+/// })));
+/// ```
+pub fn ambient_client<K: ToKey, B: MessageBody + 'static>(
+    find: impl Fn(&ServiceRequest) -> Option<K> + Clone + 'static,
+) -> impl Fn(ServiceRequest, Next<B>) -> Answer<B> + Clone {
+    with_ambient_client(move |request| find(request).map(|id| Client::of(&id)))
+}
+
+/// As [`ambient_client`], by address.
+pub fn ambient_client_by_address<B: MessageBody + 'static>(
+    source: ClientIpSource,
+) -> impl Fn(ServiceRequest, Next<B>) -> Answer<B> + Clone {
+    with_ambient_client(move |request| match client_ip(request.request(), &source) {
+        Ok(ip) => Some(Client::of(&ip)),
+        Err(error) => {
+            tracing::error!(%error, "a request has no ambient client");
+            None
+        }
+    })
+}
+
+fn with_ambient_client<B: MessageBody + 'static>(
+    find: impl Fn(&ServiceRequest) -> Option<Result<Client, KeyError>> + Clone + 'static,
+) -> impl Fn(ServiceRequest, Next<B>) -> Answer<B> + Clone {
+    move |request, next| {
+        let client = find(&request);
+        Box::pin(async move {
+            match client {
+                Some(client) => client::scope_of(client, next.call(request)).await,
+                None => next.call(request).await,
+            }
+        })
+    }
+}
+
+/// Writes on each answer how the client stands, by the tightest limit that the request met. A request that met none is answered as it
+/// is. A public `Cache-Control` of an answer that tells becomes `private`.
+pub fn rate_headers<B: MessageBody + 'static>(
+    dialect: HeaderDialect,
+) -> impl Fn(ServiceRequest, Next<B>) -> Answer<B> + Clone {
+    move |request, next| {
+        Box::pin(async move {
+            let (answer, report) = report::collect(next.call(request)).await;
+            let mut answer = answer?;
+            if let (Some(report), true) = (report, dialect != HeaderDialect::None) {
+                let mut told = HeaderMap::new();
+                dialect.write(report.name, &report.decision, &mut told);
+                let headers = answer.headers_mut();
+                headers::insert(&told, headers);
+                let is_public = |value: &HeaderValue| {
+                    value
+                        .to_str()
+                        .is_ok_and(|value| value.to_ascii_lowercase().contains("public"))
+                };
+                if headers.get(CACHE_CONTROL).is_some_and(is_public) {
+                    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private"));
+                }
+            }
+            Ok(answer)
+        })
+    }
+}
+
+type Find = dyn Fn(&ServiceRequest) -> Result<Client, HttpResponse>;
+
+/// Limits a route before the body of a request is read: the attribute comes to see a request only once its arguments were
+/// extracted, so that a malformed or oversized body is never charged there.
+///
+/// Counters go by the name, whatever the path looks like, and are those of a function with `name = ".."`. A request that passes two limits
+/// of one name is charged once.
+///
+/// ```
+/// use std::time::Duration;
+/// use actix_web::middleware::from_fn;
+/// use actix_web::{App, web};
+/// use rate_limit_runtime::{ClientIpSource, Policy, actix_web::LimitRoute};
+///
+/// let policy = Policy::sliding_window(100, Duration::from_secs(60));
+/// let limit = LimitRoute::by_address("login-by-address", policy, ClientIpSource::peer());
+/// let app = App::new().service(web::resource("/login").wrap(from_fn(limit.middleware())));
+/// ```
+#[derive(Clone)]
+pub struct LimitRoute {
+    method: Method,
+    policy: Policy,
+    find: Rc<Find>,
+    on_store_error: Option<OnStoreError>,
+    limiter: Option<Limiter>,
+}
+
+/// The names of the limits that have charged a request.
+#[derive(Default)]
+struct Charged(Vec<Method>);
+
+impl LimitRoute {
+    /// For each client that this finds in a request. A request in which it finds none is turned away.
+    pub fn new<K: ToKey>(
+        name: &'static str,
+        policy: Policy,
+        key: impl Fn(&ServiceRequest) -> Option<K> + 'static,
+    ) -> Self {
+        let method = Method::named(name);
+        Self::of(method, policy, move |request| {
+            let client = key(request).map(|id| Client::of(&id));
+            client.and_then(Result::ok).ok_or_else(|| {
+                tracing::error!(method = name, "a request names nobody to count it for");
+                Rejection::new(RejectionKind::MissingClient, method.label(), policy).error_response()
+            })
+        })
+    }
+
+    /// For each address.
+    #[must_use]
+    pub fn by_address(name: &'static str, policy: Policy, source: ClientIpSource) -> Self {
+        Self::of(Method::named(name), policy, move |request| {
+            let ip = client_ip(request.request(), &source).map_err(|error| error.error_response())?;
+            Client::of(&ip).map_err(|error| {
+                tracing::error!(%error, "a request was turned away");
+                Rejection::new(RejectionKind::Misconfigured, name, policy).error_response()
+            })
+        })
+    }
+
+    fn of(
+        method: Method,
+        policy: Policy,
+        find: impl Fn(&ServiceRequest) -> Result<Client, HttpResponse> + 'static,
+    ) -> Self {
+        Self {
+            method,
+            policy,
+            find: Rc::new(find),
+            on_store_error: None,
+            limiter: None,
+        }
+    }
+
+    /// What holds while the store does not decide, if not what the limiter says.
+    #[must_use]
+    pub fn on_store_error(mut self, mode: OnStoreError) -> Self {
+        self.on_store_error = Some(mode);
+        self
+    }
+
+    /// The limiter that decides, if not the installed one.
+    #[must_use]
+    pub fn limiter(mut self, limiter: Limiter) -> Self {
+        self.limiter = Some(limiter);
+        self
+    }
+
+    /// The middleware, for `from_fn`.
+    pub fn middleware<B: MessageBody + 'static>(
+        self,
+    ) -> impl Fn(ServiceRequest, Next<B>) -> Answer<EitherBody<B>> + Clone {
+        move |request, next| {
+            let limit = self.clone();
+            Box::pin(async move {
+                match limit.admit(&request).await {
+                    Ok(()) => Ok(next.call(request).await?.map_into_left_body()),
+                    Err(refusal) => Ok(request.into_response(refusal).map_into_right_body()),
+                }
+            })
+        }
+    }
+
+    async fn admit(&self, request: &ServiceRequest) -> Result<(), HttpResponse> {
+        if !self.is_first(request) {
+            return Ok(());
+        }
+        let mut rule = Rule::new(self.policy, Key::new(self.method, (self.find)(request)?));
+        if let Some(mode) = self.on_store_error {
+            rule = rule.on_store_error(mode);
+        }
+        let answer = current(self.limiter.clone()).check(rule).await;
+        report::note_answer(self.method.label(), &answer);
+        answer.map(drop).map_err(|rejection| rejection.error_response())
+    }
+
+    /// Whether no limit of this name has charged the request yet.
+    fn is_first(&self, request: &ServiceRequest) -> bool {
+        let mut extensions = request.extensions_mut();
+        if !extensions.contains::<Charged>() {
+            extensions.insert(Charged::default());
+        }
+        let Some(Charged(methods)) = extensions.get_mut::<Charged>() else {
+            return true;
+        };
+        let first = !methods.contains(&self.method);
+        if first {
+            methods.push(self.method);
+        }
+        first
+    }
+}
+
+impl fmt::Debug for LimitRoute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LimitRoute({}, {})", self.method.name(), self.policy)
+    }
+}

@@ -1,0 +1,6 @@
+//! actix-web: handlers, middleware, extractors.
+
+mod client;
+mod handlers;
+mod middleware;
+mod workers;
