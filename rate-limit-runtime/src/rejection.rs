@@ -5,6 +5,8 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::decision::Decision;
+use crate::key::KeyError;
+use crate::method::Method;
 use crate::policy::Policy;
 use crate::span::Span;
 
@@ -46,6 +48,16 @@ impl Rejection {
             policy,
             decision: None,
         }
+    }
+
+    /// Of a call that has no client, which the log says: it is a fault of the service.
+    pub(crate) fn of_nobody(error: &KeyError, method: Method, policy: Policy) -> Self {
+        tracing::error!(method = method.name(), %error, "a call was turned away");
+        let kind = match error {
+            KeyError::Missing | KeyError::Nobody => RejectionKind::MissingClient,
+            KeyError::Secret => RejectionKind::Misconfigured,
+        };
+        Self::new(kind, method.label(), policy)
     }
 
     pub(crate) const fn with_decision(self, decision: Decision) -> Self {

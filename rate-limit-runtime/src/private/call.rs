@@ -158,7 +158,10 @@ impl Call {
         for asked in &self.rules {
             match asked.client {
                 Ok(client) => rules.push(asked.rule(&self, client)),
-                Err(error) => return Reply::ready(Err(self.nobody(asked, &error))),
+                Err(error) => {
+                    let rejection = Rejection::of_nobody(&error, self.site.method(), asked.policy);
+                    return Reply::ready(Err(rejection));
+                }
             }
         }
         let name = self.site.method().label();
@@ -173,16 +176,6 @@ impl Call {
         let (site, how) = (self.site, self.rules.iter().map(|asked| asked.settle).collect());
         self.permit()
             .map(move |permit| permit.map(|permit| Settling { site, permit, how }))
-    }
-
-    fn nobody(&self, asked: &Asked, error: &KeyError) -> Rejection {
-        let method = self.site.method();
-        tracing::error!(method = method.name(), %error, "a call was turned away");
-        let kind = match error {
-            KeyError::Missing | KeyError::Nobody => RejectionKind::MissingClient,
-            KeyError::Secret => RejectionKind::Misconfigured,
-        };
-        Rejection::new(kind, method.label(), asked.policy)
     }
 }
 

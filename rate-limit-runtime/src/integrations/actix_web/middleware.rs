@@ -9,7 +9,7 @@ use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{CACHE_CONTROL, HeaderValue};
 use actix_web::middleware::Next;
-use actix_web::{Error, HttpMessage as _, HttpResponse, ResponseError as _};
+use actix_web::{Error, HttpMessage as _, ResponseError as _};
 use http::HeaderMap;
 
 use super::extract::client_ip;
@@ -23,10 +23,13 @@ use crate::key::{Client, Key, KeyError};
 use crate::limiter::Limiter;
 use crate::method::Method;
 use crate::policy::Policy;
-use crate::rejection::{Rejection, RejectionKind};
+use crate::rejection::Rejection;
 use crate::report;
 use crate::rule::Rule;
 use crate::to_key::ToKey;
+
+/// Finds the client of a request, if it has one.
+type Find = dyn Fn(&ServiceRequest) -> Option<Result<Client, KeyError>>;
 
 type Answer<B> = Pin<Box<dyn Future<Output = Result<ServiceResponse<B>, Error>>>>;
 
@@ -48,26 +51,20 @@ type Answer<B> = Pin<Box<dyn Future<Output = Result<ServiceResponse<B>, Error>>>
 /// })));
 /// ```
 pub fn ambient_client<K: ToKey, B: MessageBody + 'static>(
-    find: impl Fn(&ServiceRequest) -> Option<K> + Clone + 'static,
+    find: impl Fn(&ServiceRequest) -> Option<K> + 'static,
 ) -> impl Fn(ServiceRequest, Next<B>) -> Answer<B> + Clone {
-    with_ambient_client(move |request| find(request).map(|id| Client::of(&id)))
+    with_ambient_client(by_key(find))
 }
 
 /// As [`ambient_client`], by address.
 pub fn ambient_client_by_address<B: MessageBody + 'static>(
     source: ClientIpSource,
 ) -> impl Fn(ServiceRequest, Next<B>) -> Answer<B> + Clone {
-    with_ambient_client(move |request| match client_ip(request.request(), &source) {
-        Ok(ip) => Some(Client::of(&ip)),
-        Err(error) => {
-            tracing::error!(%error, "a request has no ambient client");
-            None
-        }
-    })
+    with_ambient_client(by_address(source))
 }
 
 fn with_ambient_client<B: MessageBody + 'static>(
-    find: impl Fn(&ServiceRequest) -> Option<Result<Client, KeyError>> + Clone + 'static,
+    find: Rc<Find>,
 ) -> impl Fn(ServiceRequest, Next<B>) -> Answer<B> + Clone {
     move |request, next| {
         let client = find(&request);
@@ -78,6 +75,20 @@ fn with_ambient_client<B: MessageBody + 'static>(
             }
         })
     }
+}
+
+fn by_key<K: ToKey>(key: impl Fn(&ServiceRequest) -> Option<K> + 'static) -> Rc<Find> {
+    Rc::new(move |request| key(request).map(|id| Client::of(&id)))
+}
+
+fn by_address(source: ClientIpSource) -> Rc<Find> {
+    Rc::new(move |request| match client_ip(request.request(), &source) {
+        Ok(ip) => Some(Client::of(&ip)),
+        Err(error) => {
+            tracing::error!(%error, "a request has no address to count it by");
+            None
+        }
+    })
 }
 
 /// Writes on each answer how the client stands, by the tightest limit that the request met. A request that met none is answered as it
@@ -107,8 +118,6 @@ pub fn rate_headers<B: MessageBody + 'static>(
         })
     }
 }
-
-type Find = dyn Fn(&ServiceRequest) -> Result<Client, HttpResponse>;
 
 /// Limits a route before the body of a request is read: the attribute comes to see a request only once its arguments were
 /// extracted, so that a malformed or oversized body is never charged there.
@@ -146,37 +155,20 @@ impl LimitRoute {
         policy: Policy,
         key: impl Fn(&ServiceRequest) -> Option<K> + 'static,
     ) -> Self {
-        let method = Method::named(name);
-        Self::of(method, policy, move |request| {
-            let client = key(request).map(|id| Client::of(&id));
-            client.and_then(Result::ok).ok_or_else(|| {
-                tracing::error!(method = name, "a request names nobody to count it for");
-                Rejection::new(RejectionKind::MissingClient, method.label(), policy).error_response()
-            })
-        })
+        Self::of(name, policy, by_key(key))
     }
 
     /// For each address.
     #[must_use]
     pub fn by_address(name: &'static str, policy: Policy, source: ClientIpSource) -> Self {
-        Self::of(Method::named(name), policy, move |request| {
-            let ip = client_ip(request.request(), &source).map_err(|error| error.error_response())?;
-            Client::of(&ip).map_err(|error| {
-                tracing::error!(%error, "a request was turned away");
-                Rejection::new(RejectionKind::Misconfigured, name, policy).error_response()
-            })
-        })
+        Self::of(name, policy, by_address(source))
     }
 
-    fn of(
-        method: Method,
-        policy: Policy,
-        find: impl Fn(&ServiceRequest) -> Result<Client, HttpResponse> + 'static,
-    ) -> Self {
+    fn of(name: &'static str, policy: Policy, find: Rc<Find>) -> Self {
         Self {
-            method,
+            method: Method::named(name),
             policy,
-            find: Rc::new(find),
+            find,
             on_store_error: None,
             limiter: None,
         }
@@ -205,23 +197,25 @@ impl LimitRoute {
             Box::pin(async move {
                 match limit.admit(&request).await {
                     Ok(()) => Ok(next.call(request).await?.map_into_left_body()),
-                    Err(refusal) => Ok(request.into_response(refusal).map_into_right_body()),
+                    Err(rejection) => Ok(request.into_response(rejection.error_response()).map_into_right_body()),
                 }
             })
         }
     }
 
-    async fn admit(&self, request: &ServiceRequest) -> Result<(), HttpResponse> {
+    async fn admit(&self, request: &ServiceRequest) -> Result<(), Rejection> {
         if !self.is_first(request) {
             return Ok(());
         }
-        let mut rule = Rule::new(self.policy, Key::new(self.method, (self.find)(request)?));
+        let client = (self.find)(request).unwrap_or(Err(KeyError::Missing));
+        let client = client.map_err(|error| Rejection::of_nobody(&error, self.method, self.policy))?;
+        let mut rule = Rule::new(self.policy, Key::new(self.method, client));
         if let Some(mode) = self.on_store_error {
             rule = rule.on_store_error(mode);
         }
         let answer = current(self.limiter.clone()).check(rule).await;
         report::note_answer(self.method.label(), &answer);
-        answer.map(drop).map_err(|rejection| rejection.error_response())
+        answer.map(drop)
     }
 
     /// Whether no limit of this name has charged the request yet.

@@ -11,13 +11,10 @@ use http::request::Parts;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::peer::client_ip;
+use super::peer::{self, Find};
 use crate::client;
 use crate::http::client_ip::ClientIpSource;
-use crate::key::{Client, KeyError};
 use crate::to_key::ToKey;
-
-type Find = dyn Fn(&Parts) -> Option<Result<Client, KeyError>> + Send + Sync;
 
 /// A layer that says who the client of a request is, for limited functions that name none by a `key`.
 ///
@@ -39,19 +36,13 @@ pub struct AmbientClient(Arc<Find>);
 impl AmbientClient {
     /// By what this finds in a request. Where it finds nothing, there is no ambient client.
     pub fn new<K: ToKey>(find: impl Fn(&Parts) -> Option<K> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(move |parts| find(parts).map(|id| Client::of(&id))))
+        Self(peer::by_key(find))
     }
 
     /// By address.
     #[must_use]
     pub fn by_address(source: ClientIpSource) -> Self {
-        Self(Arc::new(move |parts| match client_ip(parts, &source) {
-            Ok(ip) => Some(Client::of(&ip)),
-            Err(error) => {
-                tracing::error!(%error, "a request has no ambient client");
-                None
-            }
-        }))
+        Self(peer::by_address(source))
     }
 }
 

@@ -13,20 +13,18 @@ use http::request::Parts;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::peer::client_ip;
+use super::peer::{self, Find};
 use crate::current::current;
 use crate::failure::OnStoreError;
 use crate::http::client_ip::ClientIpSource;
-use crate::key::{Client, Key};
+use crate::key::{Key, KeyError};
 use crate::limiter::Limiter;
 use crate::method::Method;
 use crate::policy::Policy;
-use crate::rejection::{Rejection, RejectionKind};
+use crate::rejection::Rejection;
 use crate::report;
 use crate::rule::Rule;
 use crate::to_key::ToKey;
-
-type Find = dyn Fn(&Parts) -> Result<Client, Response> + Send + Sync;
 
 /// A layer that limits a route before the body of a request is read: the attribute comes to see a request only once its arguments were
 /// extracted, so that a malformed or oversized body is never charged there.
@@ -63,37 +61,20 @@ impl LimitRoute {
         policy: Policy,
         key: impl Fn(&Parts) -> Option<K> + Send + Sync + 'static,
     ) -> Self {
-        let method = Method::named(name);
-        Self::of(method, policy, move |parts| {
-            let client = key(parts).map(|id| Client::of(&id));
-            client.and_then(Result::ok).ok_or_else(|| {
-                tracing::error!(method = name, "a request names nobody to count it for");
-                Rejection::new(RejectionKind::MissingClient, method.label(), policy).into_response()
-            })
-        })
+        Self::of(name, policy, peer::by_key(key))
     }
 
     /// For each address.
     #[must_use]
     pub fn by_address(name: &'static str, policy: Policy, source: ClientIpSource) -> Self {
-        Self::of(Method::named(name), policy, move |parts| {
-            let ip = client_ip(parts, &source).map_err(IntoResponse::into_response)?;
-            Client::of(&ip).map_err(|error| {
-                tracing::error!(%error, "a request was turned away");
-                Rejection::new(RejectionKind::Misconfigured, name, policy).into_response()
-            })
-        })
+        Self::of(name, policy, peer::by_address(source))
     }
 
-    fn of(
-        method: Method,
-        policy: Policy,
-        find: impl Fn(&Parts) -> Result<Client, Response> + Send + Sync + 'static,
-    ) -> Self {
+    fn of(name: &'static str, policy: Policy, find: Arc<Find>) -> Self {
         Self(Arc::new(Limit {
-            method,
+            method: Method::named(name),
             policy,
-            find: Arc::new(find),
+            find,
             on_store_error: None,
             limiter: None,
         }))
@@ -146,19 +127,21 @@ pub struct LimitedRoute<S> {
 struct Charged(Vec<Method>);
 
 impl Limit {
-    async fn admit(&self, parts: &mut Parts) -> Result<(), Response> {
+    async fn admit(&self, parts: &mut Parts) -> Result<(), Rejection> {
         let charged = parts.extensions.get_or_insert_default::<Charged>();
         if charged.0.contains(&self.method) {
             return Ok(());
         }
         charged.0.push(self.method);
-        let mut rule = Rule::new(self.policy, Key::new(self.method, (self.find)(parts)?));
+        let client = (self.find)(parts).unwrap_or(Err(KeyError::Missing));
+        let client = client.map_err(|error| Rejection::of_nobody(&error, self.method, self.policy))?;
+        let mut rule = Rule::new(self.policy, Key::new(self.method, client));
         if let Some(mode) = self.on_store_error {
             rule = rule.on_store_error(mode);
         }
         let answer = current(self.limiter.clone()).check(rule).await;
         report::note_answer(self.method.label(), &answer);
-        answer.map(drop).map_err(IntoResponse::into_response)
+        answer.map(drop)
     }
 }
 
@@ -184,7 +167,7 @@ where
             let (mut parts, body) = request.into_parts();
             match limit.admit(&mut parts).await {
                 Ok(()) => ready.call(Request::from_parts(parts, body)).await,
-                Err(refusal) => Ok(refusal),
+                Err(rejection) => Ok(rejection.into_response()),
             }
         })
     }

@@ -1,12 +1,32 @@
-//! The address that a request comes from.
+//! The client that a request comes from.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use axum::extract::ConnectInfo;
 use http::request::Parts;
 
 use super::extract::NoPeer;
 use crate::http::client_ip::{ClientIp, ClientIpSource};
+use crate::key::{Client, KeyError};
+use crate::to_key::ToKey;
+
+/// Finds the client of a request, if it has one.
+pub(super) type Find = dyn Fn(&Parts) -> Option<Result<Client, KeyError>> + Send + Sync;
+
+pub(super) fn by_key<K: ToKey>(key: impl Fn(&Parts) -> Option<K> + Send + Sync + 'static) -> Arc<Find> {
+    Arc::new(move |parts| key(parts).map(|id| Client::of(&id)))
+}
+
+pub(super) fn by_address(source: ClientIpSource) -> Arc<Find> {
+    Arc::new(move |parts| match client_ip(parts, &source) {
+        Ok(ip) => Some(Client::of(&ip)),
+        Err(error) => {
+            tracing::error!(%error, "a request has no address to count it by");
+            None
+        }
+    })
+}
 
 /// The client's address, by this source.
 pub(super) fn client_ip(parts: &Parts, source: &ClientIpSource) -> Result<ClientIp, NoPeer> {
