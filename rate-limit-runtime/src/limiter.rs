@@ -4,7 +4,7 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use smallvec::{SmallVec, smallvec};
 
@@ -128,6 +128,18 @@ impl Limiter {
     pub async fn peek(&self, rule: Rule) -> Result<Decision, StoreError> {
         let verdict = self.0.store.peek(rule.charge()).await?;
         Ok(decision(rule.policy, &verdict))
+    }
+
+    /// When the calls were admitted that this rule counts now, the oldest first: to show a client its recent attempts. Only a sliding
+    /// window keeps them; for another algorithm there are none. What was refused is not kept.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store does not answer.
+    pub async fn inspect(&self, rule: Rule) -> Result<Vec<SystemTime>, StoreError> {
+        let times = self.0.store.inspect(rule.charge().key, rule.policy).await?;
+        let time = |micros| UNIX_EPOCH + Duration::from_micros(micros);
+        Ok(times.into_iter().map(time).collect())
     }
 
     /// Forgets all that was counted by this key, whatever the rule: lets one client go at one function.

@@ -85,6 +85,12 @@ impl Log {
         self.last = here;
     }
 
+    /// The times of the entries that count at `now`.
+    pub(crate) fn times(&self, now: u64, window: u64) -> Vec<u64> {
+        let live = self.entries.range(self.expired(now, window)..);
+        live.map(|entry| entry.time().min(now)).collect()
+    }
+
     /// How many entries count at `now`.
     pub(crate) fn live(&self, now: u64, window: u64) -> usize {
         self.entries.len() - self.expired(now, window)

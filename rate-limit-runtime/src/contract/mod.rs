@@ -51,6 +51,7 @@ pub async fn check(store: &dyn Store, clock: &ManualClock) {
     suite.a_longer_window_keeps_what_was_admitted().await;
     suite.a_clock_that_steps_back_locks_out_for_one_window_at_most().await;
     suite.a_hit_from_the_future_names_nothing().await;
+    suite.the_times_of_the_hits_that_count_are_told().await;
     suite.a_refund_takes_back_one_hit().await;
     suite.a_block_begins_once_and_lasts_its_time().await;
     suite.a_reset_ends_a_block().await;
@@ -115,6 +116,10 @@ impl Suite<'_> {
             .peek(Charge::new(key, policy, 1))
             .await
             .expect("the store decides")
+    }
+
+    async fn inspect(&self, key: Key, policy: Policy) -> Vec<u64> {
+        self.store.inspect(key, policy).await.expect("the store tells")
     }
 
     async fn settle(&self, key: Key, policy: Policy, change: Change) {

@@ -282,4 +282,25 @@ impl Suite<'_> {
             "all that the hit weighed"
         );
     }
+
+    pub(super) async fn the_times_of_the_hits_that_count_are_told(&self) {
+        for count in [3, 200] {
+            let (key, policy) = (fresh_key(), Policy::sliding_window(count, seconds(1_000)));
+            assert_eq!(self.inspect(key, policy).await, [0; 0]);
+            let start = self.clock.now();
+            self.hit_each_second(key, policy, count).await;
+            let _ = self.acquire(key, policy, 1).await;
+            let each: Vec<u64> = (0..u64::from(count)).map(|n| start + n * SECOND).collect();
+            assert_eq!(self.inspect(key, policy).await, each, "each hit, and no refusal");
+            self.clock.advance(seconds(1_001 - u64::from(count)));
+            assert_eq!(
+                self.inspect(key, policy).await,
+                each[1..],
+                "and only as long as it counts"
+            );
+        }
+        let (key, bucket) = (fresh_key(), Policy::token_bucket(3, seconds(10)));
+        hit(self.acquire(key, bucket, 1).await);
+        assert_eq!(self.inspect(key, bucket).await, [0; 0], "a bucket keeps no times");
+    }
 }

@@ -15,6 +15,8 @@ pub use self::memory::{MemoryStore, MemoryStoreBuilder};
 pub use self::redis::{RedisStore, RedisStoreBuilder};
 pub use self::reply::Reply;
 use crate::error::StoreError;
+use crate::key::Key;
+use crate::policy::Policy;
 use crate::verdict::Verdict;
 
 /// Keeps counters.
@@ -38,6 +40,12 @@ pub trait Store: Debug + Send + Sync + 'static {
 
     /// Answers as [`acquire`](Self::acquire) would for this one charge, and records nothing: what remains is what does now.
     fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>>;
+
+    /// When the hits were admitted that count now, the oldest first, in microseconds since 1970. Only a sliding window keeps them:
+    /// for another algorithm there are none, and none in a store that keeps no times.
+    fn inspect(&self, _key: Key, _policy: Policy) -> Reply<Result<Vec<u64>, StoreError>> {
+        Reply::ready(Ok(Vec::new()))
+    }
 
     /// Changes counters after the fact.
     fn settle(&self, settlements: &[Settlement]) -> Reply<Result<(), StoreError>>;

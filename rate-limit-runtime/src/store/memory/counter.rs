@@ -90,6 +90,14 @@ impl Counter {
         }
     }
 
+    /// The times of the hits that count, where they are kept.
+    pub(super) fn inspect(&self, now: u64, policy: Policy) -> Vec<u64> {
+        match &self.state {
+            State::Log(log) if policy.algorithm() == Algorithm::SlidingWindow => log.times(now, policy.span()),
+            _ => Vec::new(),
+        }
+    }
+
     pub(super) fn charge(&mut self, now: u64, charge: &Charge) -> Hit {
         let (span, cost) = (charge.policy.span(), charge.cost);
         match &mut self.state {

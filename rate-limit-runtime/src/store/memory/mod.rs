@@ -18,6 +18,7 @@ use crate::clock::Clock;
 use crate::clock::ManualClock;
 use crate::error::StoreError;
 use crate::key::Key;
+use crate::policy::Policy;
 use crate::verdict::{Hit, Verdict};
 
 /// Counters in the memory of this process, for one instance or as what serves while Redis does not.
@@ -152,6 +153,11 @@ impl Store for MemoryStore {
         let shard = lock(&self.0.shards[self.index(&charge.key)]);
         let answer = shard.peek(self.0.clock.now(), &charge);
         Reply::ready(Ok(verdict::combine(&[Decided { answer, observe: false }])))
+    }
+
+    fn inspect(&self, key: Key, policy: Policy) -> Reply<Result<Vec<u64>, StoreError>> {
+        let shard = lock(&self.0.shards[self.index(&key)]);
+        Reply::ready(Ok(shard.inspect(self.0.clock.now(), key, policy)))
     }
 
     fn settle(&self, settlements: &[Settlement]) -> Reply<Result<(), StoreError>> {

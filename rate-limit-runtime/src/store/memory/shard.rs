@@ -8,6 +8,7 @@ use super::counter::Counter;
 use crate::algorithm::Answer;
 use crate::key::Key;
 use crate::method::Method;
+use crate::policy::Policy;
 use crate::store::{Change, Charge};
 use crate::verdict::Hit;
 
@@ -61,6 +62,12 @@ impl Shard {
             Answer::Fits { .. } => answer(0),
             refused => refused,
         }
+    }
+
+    /// The times of the hits that count.
+    pub(super) fn inspect(&self, now: u64, key: Key, policy: Policy) -> Vec<u64> {
+        let place = self.places.get(&key);
+        place.map_or_else(Vec::new, |place| self.counters[*place as usize].1.inspect(now, policy))
     }
 
     /// Records a charge that was decided.

@@ -11,14 +11,14 @@ use std::time::Duration;
 use redis::{Cmd, IntoConnectionInfo, Value};
 
 use self::link::Link;
-use self::script::{Scripts, verdict};
+use self::script::{Scripts, times, verdict};
 use super::{Charge, Reply, Settlement, Store};
 #[cfg(feature = "test-util")]
 use crate::clock::ManualClock;
 use crate::error::{BuildError, StoreError, StoreErrorKind};
 use crate::key::{Client, Key};
 use crate::method::Method;
-use crate::policy::Policy;
+use crate::policy::{Algorithm, Policy};
 use crate::verdict::Verdict;
 
 /// Counters in a Redis server of version 6.2 or later, shared by all instances that use it.
@@ -108,6 +108,17 @@ impl Store for RedisStore {
     fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
         let cmd = self.0.link.scripts().peek(&self.0.prefix, &charge);
         self.ask(cmd, read_verdict)
+    }
+
+    fn inspect(&self, key: Key, policy: Policy) -> Reply<Result<Vec<u64>, StoreError>> {
+        if policy.algorithm() != Algorithm::SlidingWindow {
+            return Reply::ready(Ok(Vec::new()));
+        }
+        let cmd = self.0.link.scripts().inspect(&self.0.prefix, &key, policy);
+        self.ask(cmd, |value| match value {
+            Value::BulkString(reply) => times(&reply),
+            _ => None,
+        })
     }
 
     fn settle(&self, settlements: &[Settlement]) -> Reply<Result<(), StoreError>> {

@@ -3,7 +3,8 @@
 use redis::{Cmd, Script as Hashed};
 
 use super::store_key::{block_key, store_key};
-use crate::policy::Algorithm;
+use crate::key::Key;
+use crate::policy::{Algorithm, Policy};
 use crate::store::{Change, Charge, Settlement};
 use crate::verdict::{Hit, Hits, Verdict};
 
@@ -13,6 +14,7 @@ const TOKEN_BUCKET: &str = include_str!("token_bucket.lua");
 const FIXED_WINDOW: &str = include_str!("fixed_window.lua");
 const ACQUIRE: &str = include_str!("acquire.lua");
 const SETTLE: &str = include_str!("settle.lua");
+const INSPECT: &str = include_str!("inspect.lua");
 const SERVER_CLOCK: &str = include_str!("clock.lua");
 /// The time as the last argument, taken off, for tests that turn a clock.
 #[cfg(feature = "test-util")]
@@ -54,6 +56,7 @@ pub(super) struct Scripts {
     acquire_log: Script,
     acquire: Script,
     settle: Script,
+    inspect: Script,
 }
 
 impl Scripts {
@@ -74,11 +77,12 @@ impl Scripts {
             acquire_log: Script::new(&[clock, VALUE, SLIDING_WINDOW, ONE, ACQUIRE]),
             acquire: Script::new(&[clock, VALUE, &algorithms, ALL, ACQUIRE]),
             settle: Script::new(&[clock, VALUE, &algorithms, ALL, SETTLE]),
+            inspect: Script::new(&[clock, VALUE, SLIDING_WINDOW, INSPECT]),
         }
     }
 
-    pub(super) fn all(&self) -> [&Script; 3] {
-        [&self.acquire_log, &self.acquire, &self.settle]
+    pub(super) fn all(&self) -> [&Script; 4] {
+        [&self.acquire_log, &self.acquire, &self.settle, &self.inspect]
     }
 
     pub(super) fn acquire(&self, prefix: &str, charges: &[Charge]) -> Cmd {
@@ -154,6 +158,12 @@ impl Scripts {
         Some(cmd)
     }
 
+    pub(super) fn inspect(&self, prefix: &str, key: &Key, policy: Policy) -> Cmd {
+        let mut cmd = self.inspect.call(1);
+        cmd.arg(store_key(prefix, key)).arg(policy.span());
+        cmd
+    }
+
     /// `None` if there is nothing to do.
     pub(super) fn clear(prefix: &str, settlements: &[Settlement]) -> Option<Cmd> {
         let mut cleared = settlements
@@ -203,6 +213,15 @@ pub(super) fn verdict(reply: &[u8]) -> Option<Verdict> {
         _ => return None,
     };
     rest.is_empty().then_some(verdict)
+}
+
+/// What the script `inspect` answered, or `None` if it is no such answer.
+pub(super) fn times(mut reply: &[u8]) -> Option<Vec<u64>> {
+    let mut times = Vec::with_capacity(reply.len() / 7);
+    while !reply.is_empty() {
+        times.push(number(&mut reply, 7)?);
+    }
+    Some(times)
 }
 
 /// The next `width` bytes, little-endian.

@@ -214,3 +214,12 @@ function sliding_window.settle(of, change, hit)
     replace(string.sub(value, LIST_HEAD + 1 + 7 * upto))
   end
 end
+
+function sliding_window.load(of)
+  return load(of, true)
+end
+
+-- The entries later than `time`, packed, none of them ahead of now.
+function sliding_window.entries_after(time)
+  return packed(count_until(time) + 1, length, now)
+end
