@@ -6,5 +6,6 @@ mod support;
 mod example;
 mod login;
 mod login_guard;
+mod portal;
 mod quickstart;
 mod visits;
