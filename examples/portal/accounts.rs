@@ -48,7 +48,11 @@ struct State {
 impl Accounts {
     /// `false` if there is one of this number.
     pub async fn register(&self, id: StudentId, password: String) -> Result<bool, password_hash::Error> {
-        let hash = spawn_blocking(move || Argon2::default().hash_password(password.as_bytes()).map(|hash| hash.to_string()));
+        let hash = spawn_blocking(move || {
+            Argon2::default()
+                .hash_password(password.as_bytes())
+                .map(|hash| hash.to_string())
+        });
         let hash = hash.await.unwrap_or(Err(password_hash::Error::Internal))?;
         let mut state = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let free = !state.hashes.contains_key(&id);
@@ -61,8 +65,15 @@ impl Accounts {
     /// A token, if the password is right. Takes as long for a number that does not exist.
     pub async fn log_in(&self, id: StudentId, password: String) -> Result<String, password_hash::Error> {
         /// Of no password that is ever given.
-        const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$G1N6Bb4tLqGmUAj4CRDqf5mCcxAWfzL+Ut5lVRS4mEg";
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner).hashes.get(&id).cloned();
+        const NOBODY: &str =
+            "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$G1N6Bb4tLqGmUAj4CRDqf5mCcxAWfzL+Ut5lVRS4mEg";
+        let known = self
+            .0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .hashes
+            .get(&id)
+            .cloned();
         let checked = spawn_blocking(move || {
             let hash = known.as_deref().unwrap_or(NOBODY);
             Argon2::default().verify_password(password.as_bytes(), &PasswordHash::new(hash)?)?;
@@ -70,13 +81,22 @@ impl Accounts {
         });
         checked.await.unwrap_or(Err(password_hash::Error::Internal))?;
         let token = Uuid::new_v4().simple().to_string();
-        self.0.write().unwrap_or_else(PoisonError::into_inner).tokens.insert(token.clone(), id);
+        self.0
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .tokens
+            .insert(token.clone(), id);
         Ok(token)
     }
 
     /// Whose token a request bears.
     pub fn logged_in(&self, headers: &HeaderMap) -> Option<StudentId> {
         let token = headers.get(AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")?;
-        self.0.read().unwrap_or_else(PoisonError::into_inner).tokens.get(token).cloned()
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .tokens
+            .get(token)
+            .cloned()
     }
 }

@@ -39,7 +39,9 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         match self {
             Self::WrongPassword => (StatusCode::UNAUTHORIZED, "wrong student number or password").into_response(),
-            Self::NotLoggedIn => (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], "log in first").into_response(),
+            Self::NotLoggedIn => {
+                (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], "log in first").into_response()
+            }
             Self::Taken => (StatusCode::CONFLICT, "this student number is registered").into_response(),
             Self::TooMany(rejection) => rejection.into_response(),
             Self::Internal(what, error) => {

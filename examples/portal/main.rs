@@ -53,9 +53,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .layer(RateHeaders::new(HeaderDialect::Draft11))
         .with_state(app);
     let address = env::var("ADDR").unwrap_or_else(|_| "127.0.0.1:3000".to_owned());
-    let listener = TcpListener::bind(&address).await.map_err(|error| format!("cannot listen on {address}: {error}"))?;
+    let listener = TcpListener::bind(&address)
+        .await
+        .map_err(|error| format!("cannot listen on {address}: {error}"))?;
     println!("listening on http://{}; open it in a browser", listener.local_addr()?);
-    axum::serve(listener, router).with_graceful_shutdown(interrupted()).await?;
+    axum::serve(listener, router)
+        .with_graceful_shutdown(interrupted())
+        .await?;
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod browser;
 mod example;
 mod login;
 mod login_guard;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::browser::Browser;
 use crate::example::Server;
 use crate::support::RedisServer;
 
@@ -23,13 +24,21 @@ fn ask(server: &Server, path: &str, body: Option<&Value>, token: Option<&str>) -
     let bearer = format!("Bearer {}", token.unwrap_or("none"));
     let answer = match body {
         Some(body) => {
-            let request = agent.post(url).header("content-type", "application/json").header("authorization", bearer);
+            let request = agent
+                .post(url)
+                .header("content-type", "application/json")
+                .header("authorization", bearer);
             request.send(body.to_string())
         }
         None => agent.get(url).header("authorization", bearer).call(),
     };
     let mut answer = answer.expect("the server answers");
-    let header = |name| answer.headers().get(name).map(|value| value.to_str().expect("ASCII").to_owned());
+    let header = |name| {
+        answer
+            .headers()
+            .get(name)
+            .map(|value| value.to_str().expect("ASCII").to_owned())
+    };
     Answer {
         status: answer.status().as_u16(),
         rate_limit: header("ratelimit"),
@@ -43,7 +52,10 @@ fn credentials(student: &str, password: &str) -> Value {
 }
 
 fn register(server: &Server, student: &str) {
-    assert_eq!(ask(server, "/api/register", Some(&credentials(student, RIGHT)), None).status, 201);
+    assert_eq!(
+        ask(server, "/api/register", Some(&credentials(student, RIGHT)), None).status,
+        201
+    );
 }
 
 fn login(server: &Server, student: &str, password: &str) -> Answer {
@@ -68,13 +80,19 @@ fn statuses(server: &Server, path: &str, token: &str, times: usize) -> Vec<u16> 
 fn the_portal(server: &Server) {
     register(server, "20230001");
     register(server, "20230002");
-    assert_eq!(ask(server, "/api/register", Some(&credentials("20230001", RIGHT)), None).status, 409);
+    assert_eq!(
+        ask(server, "/api/register", Some(&credentials("20230001", RIGHT)), None).status,
+        409
+    );
 
     // Log-in: five failures, told how many remain; a success clears them.
     for left in [4, 3, 2, 1] {
         let wrong = login(server, "20230001", "guess");
         assert_eq!(wrong.status, 401);
-        assert_eq!(wrong.rate_limit.as_deref(), Some(format!("\"login\";r={left};t=600").as_str()));
+        assert_eq!(
+            wrong.rate_limit.as_deref(),
+            Some(format!("\"login\";r={left};t=600").as_str())
+        );
     }
     let student = token(server, "20230001");
     for _ in 0..5 {
@@ -119,5 +137,52 @@ fn portal_goes_on_when_redis_stops() {
     assert_eq!(login(&server, "20230001", "guess").status, 401);
     redis.stop();
     let statuses: Vec<u16> = (0..6).map(|_| login(&server, "20230001", "guess").status).collect();
-    assert_eq!(statuses, [401, 401, 401, 401, 401, 429], "each instance by itself meanwhile");
+    assert_eq!(
+        statuses,
+        [401, 401, 401, 401, 401, 429],
+        "each instance by itself meanwhile"
+    );
+}
+
+/// What a person sees: what remains, a countdown when refused, and a welcome.
+#[test]
+fn portal_page_shows_what_remains_and_counts_down() {
+    let server = Server::start("portal", &[]);
+    let page = Browser::open(&server.url);
+    let log_in = |student: &str, password: &str| {
+        page.fill("#student", student);
+        page.fill("#password", password);
+        page.click("#login");
+    };
+    for student in ["20230001", "20230002"] {
+        page.fill("#student", student);
+        page.fill("#password", RIGHT);
+        page.click("#register");
+        page.wait_for("#state", |text| text.contains("Registered"));
+        page.run("document.getElementById('state').textContent = ''");
+    }
+    for left in (0..5).rev() {
+        log_in("20230001", "guess");
+        page.wait_for("#state", |text| text.contains(&format!("{left} more attempts")));
+    }
+    log_in("20230001", RIGHT);
+    let first = page.wait_for("#state", |text| text.contains("Try again in"));
+    assert!(first.contains("in 9:5") || first.contains("in 10:00"), "{first}");
+    assert_eq!(page.run("return document.getElementById('login').disabled"), true);
+    page.wait_for("#state", |text| text.contains("Try again in") && text != first);
+
+    // Another student, on a page of her own, is not affected.
+    let other = Browser::open(&server.url);
+    other.fill("#student", "20230002");
+    other.fill("#password", "guess");
+    other.click("#login");
+    other.wait_for("#state", |text| text.contains("4 more attempts"));
+    other.fill("#password", RIGHT);
+    other.click("#login");
+    other.wait_for("#state", |text| text == "Welcome, 20230002.");
+    assert_eq!(
+        other.run("return document.querySelectorAll('#attempts li').length"),
+        0,
+        "the success cleared them"
+    );
 }
