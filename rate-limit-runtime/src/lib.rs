@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod algorithm;
+mod charged;
 pub mod client;
 mod clock;
 #[cfg(feature = "test-util")]

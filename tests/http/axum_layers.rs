@@ -300,3 +300,65 @@ async fn an_address_and_a_bot_are_extracted() {
         })
         .await;
 }
+
+#[limit_per_time(5, "1m", key = ip, name = "route")]
+async fn of_the_same_name(ip: ClientIp) -> Result<&'static str, Rejection> {
+    let _ = ip;
+    Ok("hello")
+}
+
+/// A writer that a test can read.
+#[derive(Clone, Default)]
+struct Log(Arc<std::sync::Mutex<Vec<u8>>>);
+
+impl std::io::Write for Log {
+    fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().expect("nobody panics").extend(text);
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn http_03_a_layer_and_a_function_of_one_name_are_warned_of() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_ansi(false)
+        .with_writer(move || writer.clone())
+        .finish();
+    let _logged = tracing::subscriber::set_default(subscriber);
+    let limit = LimitRoute::by_address("route", FIVE, ClientIpSource::peer());
+    let app = Router::new().route("/", get(of_the_same_name)).route_layer(limit);
+    Limiter::embedded()
+        .scope(async {
+            assert_eq!(statuses(&app, "192.0.2.1", "/", 3).await, [200, 200, 429]);
+        })
+        .await;
+    let log = String::from_utf8(log.0.lock().expect("nobody panics").clone()).expect("text");
+    assert_eq!(log.matches("charged twice").count(), 1, "{log}");
+}
+
+#[limit_per_time(1, "1m", key = "operation")]
+async fn operation() -> Result<u8, Rejection> {
+    tokio::task::yield_now().await;
+    Ok(1)
+}
+
+#[tokio::test]
+async fn http_07_each_operation_within_one_request_is_charged() {
+    let app = Router::new().route(
+        "/",
+        get(|| async {
+            let (a, b, c, d) = tokio::join!(operation(), operation(), operation(), operation());
+            [a, b, c, d].iter().filter(|answer| answer.is_ok()).count().to_string()
+        }),
+    );
+    let answer = Limiter::embedded()
+        .scope(send(&app, request("192.0.2.1", "GET", "/")))
+        .await;
+    assert_eq!(to_bytes(answer.into_body(), 100).await.expect("a body"), "1");
+}

@@ -5,3 +5,4 @@ mod bots;
 mod client_ip;
 mod dialects;
 mod forwarded_corpus;
+mod problems;

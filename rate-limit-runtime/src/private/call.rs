@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use smallvec::SmallVec;
 
+use crate::charged;
 use crate::client;
 use crate::current::current;
 use crate::failure::OnStoreError;
@@ -157,7 +158,11 @@ impl Call {
         let mut rules = Rules::new();
         for asked in &self.rules {
             match asked.client {
-                Ok(client) => rules.push(asked.rule(&self, client)),
+                Ok(client) => {
+                    let rule = asked.rule(&self, client);
+                    charged::warn_if_twice(&rule.charge().key);
+                    rules.push(rule);
+                }
                 Err(error) => {
                     let rejection = Rejection::of_nobody(&error, self.site.method(), asked.policy);
                     return Reply::ready(Err(rejection));

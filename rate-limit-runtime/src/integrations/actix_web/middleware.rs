@@ -14,6 +14,7 @@ use http::HeaderMap;
 
 use super::extract::client_ip;
 use super::headers;
+use crate::charged;
 use crate::client;
 use crate::current::current;
 use crate::failure::OnStoreError;
@@ -196,16 +197,18 @@ impl LimitRoute {
             let limit = self.clone();
             Box::pin(async move {
                 match limit.admit(&request).await {
-                    Ok(()) => Ok(next.call(request).await?.map_into_left_body()),
+                    Ok(None) => Ok(next.call(request).await?.map_into_left_body()),
+                    Ok(Some(key)) => Ok(charged::scope(key, next.call(request)).await?.map_into_left_body()),
                     Err(rejection) => Ok(request.into_response(rejection.error_response()).map_into_right_body()),
                 }
             })
         }
     }
 
-    async fn admit(&self, request: &ServiceRequest) -> Result<(), Rejection> {
+    /// The counter that was charged, unless another limit of this name has charged it.
+    async fn admit(&self, request: &ServiceRequest) -> Result<Option<Key>, Rejection> {
         if !self.is_first(request) {
-            return Ok(());
+            return Ok(None);
         }
         let client = (self.find)(request).unwrap_or(Err(KeyError::Missing));
         let client = client.map_err(|error| Rejection::of_nobody(&error, self.method, self.policy))?;
@@ -215,7 +218,7 @@ impl LimitRoute {
         }
         let answer = current(self.limiter.clone()).check(rule).await;
         report::note_answer(self.method.label(), &answer);
-        answer.map(drop)
+        answer.map(|_| Some(rule.charge().key))
     }
 
     /// Whether no limit of this name has charged the request yet.

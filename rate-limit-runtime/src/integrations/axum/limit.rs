@@ -14,6 +14,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::peer::{self, Find};
+use crate::charged;
 use crate::current::current;
 use crate::failure::OnStoreError;
 use crate::http::client_ip::ClientIpSource;
@@ -127,10 +128,11 @@ pub struct LimitedRoute<S> {
 struct Charged(Vec<Method>);
 
 impl Limit {
-    async fn admit(&self, parts: &mut Parts) -> Result<(), Rejection> {
+    /// The counter that was charged, unless another layer of this name has charged it.
+    async fn admit(&self, parts: &mut Parts) -> Result<Option<Key>, Rejection> {
         let charged = parts.extensions.get_or_insert_default::<Charged>();
         if charged.0.contains(&self.method) {
-            return Ok(());
+            return Ok(None);
         }
         charged.0.push(self.method);
         let client = (self.find)(parts).unwrap_or(Err(KeyError::Missing));
@@ -141,7 +143,7 @@ impl Limit {
         }
         let answer = current(self.limiter.clone()).check(rule).await;
         report::note_answer(self.method.label(), &answer);
-        answer.map(drop)
+        answer.map(|_| Some(rule.charge().key))
     }
 }
 
@@ -166,7 +168,8 @@ where
         Box::pin(async move {
             let (mut parts, body) = request.into_parts();
             match limit.admit(&mut parts).await {
-                Ok(()) => ready.call(Request::from_parts(parts, body)).await,
+                Ok(None) => ready.call(Request::from_parts(parts, body)).await,
+                Ok(Some(key)) => charged::scope(key, ready.call(Request::from_parts(parts, body))).await,
                 Err(rejection) => Ok(rejection.into_response()),
             }
         })
