@@ -150,8 +150,11 @@ impl Store for MemoryStore {
 
     fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
         let shard = lock(&self.0.shards[self.index(&charge.key)]);
-        let answer = shard.peek(self.0.clock.now(), &charge);
-        Reply::ready(Ok(verdict::combine(&[Decided { answer, observe: false }])))
+        let decided = Decided {
+            answer: shard.peek(self.0.clock.now(), &charge),
+            observe: charge.observe,
+        };
+        Reply::ready(Ok(verdict::combine(&[decided])))
     }
 
     fn settle(&self, settlements: &[Settlement]) -> Reply<Result<(), StoreError>> {
