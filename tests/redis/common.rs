@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use rate_limit::{Client, Key, Limiter, ManualClock, Method, OnStoreError, Policy, RedisStore, Rule};
+use rate_limit::{
+    Client, Key, Limiter, ManualClock, MemoryStore, Method, OnStoreError, Permit, Policy, RedisStore, Rejection, Rule,
+};
 
 use crate::support::RedisServer;
 
@@ -47,6 +49,16 @@ pub(crate) async fn turned_by(clock: &ManualClock, server: &RedisServer) -> Limi
     strict(store.connect().await.expect("the server takes us"))
 }
 
+/// One limiter over each of our stores, by one clock.
+pub(crate) async fn both_turned_by(clock: &ManualClock, server: &RedisServer) -> [Limiter; 2] {
+    let memory = MemoryStore::builder().clock(clock).build();
+    let memory = Limiter::builder().store(memory).build();
+    [
+        turned_by(clock, server).await,
+        memory.expect("nothing is wrong with it"),
+    ]
+}
+
 /// How many of `calls` calls at once are admitted. Any answer but yes and "limited" is a failure.
 pub(crate) async fn admitted(limiter: &Limiter, rule: Rule, calls: usize) -> usize {
     let calls: Vec<_> = (0..calls)
@@ -63,7 +75,12 @@ pub(crate) async fn admitted(limiter: &Limiter, rule: Rule, calls: usize) -> usi
 }
 
 pub(crate) async fn admits(limiter: &Limiter, rule: Rule) -> bool {
-    match limiter.check(rule).await {
+    is_admitted(limiter.check(rule).await)
+}
+
+/// Any answer but yes and "limited" is a failure.
+pub(crate) fn is_admitted(answer: Result<Permit, Rejection>) -> bool {
+    match answer {
         Ok(permit) => {
             assert!(permit.decision().is_some(), "the store decides");
             true
@@ -73,4 +90,17 @@ pub(crate) async fn admits(limiter: &Limiter, rule: Rule) -> bool {
             false
         }
     }
+}
+
+/// What remains now, and charges nothing.
+pub(crate) async fn remaining(limiter: &Limiter, rule: Rule) -> u32 {
+    let decision = limiter.peek(rule).await.expect("the store answers");
+    decision.remaining
+}
+
+/// Until when this call is refused. It must be.
+pub(crate) async fn wait(limiter: &Limiter, rule: Rule) -> Duration {
+    let refusal = limiter.check(rule).await.expect_err("it is full");
+    assert!(refusal.is_limited(), "{refusal}");
+    refusal.retry_after().expect("it will fit")
 }

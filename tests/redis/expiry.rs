@@ -10,7 +10,7 @@ use crate::support::RedisServer;
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-async fn assert_all_expire(probe: &Probe, after: &str) {
+pub(crate) async fn assert_all_expire(probe: &Probe, after: &str) {
     for key in probe.keys().await {
         let left: i64 = probe.ask(&format!("PTTL {key}")).await;
         assert!(left > 0, "{after}: PTTL {key} is {left}");

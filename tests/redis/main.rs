@@ -4,17 +4,26 @@
 mod support;
 
 mod common;
+mod concurrency;
 mod deadline;
 mod differential;
 mod exactness;
 mod expiry;
 mod faults;
+mod foreign;
+mod healing;
 mod layouts;
+mod lifetimes;
 mod misuse;
+mod mortality;
 mod privacy;
 mod probe;
 mod reconnect;
+mod refunds;
 mod scripts;
 mod settlement;
+mod stacks;
 mod stopwatch;
 mod two_processes;
+mod values;
+mod weightless;

@@ -1,5 +1,7 @@
 //! Looks into a server past the library.
 
+use std::collections::BTreeMap;
+
 use redis::aio::MultiplexedConnection;
 use redis::{Client, FromRedisValue};
 
@@ -64,6 +66,16 @@ impl Probe {
         (!value.is_empty()).then(|| Log::read(&value))
     }
 
+    /// All that the server holds, but for when it goes.
+    pub(crate) async fn dump(&self) -> BTreeMap<String, Vec<u8>> {
+        let mut dump = BTreeMap::new();
+        for key in self.keys().await {
+            let value = self.ask(&format!("DUMP {key}")).await;
+            dump.insert(key, value);
+        }
+        dump
+    }
+
     /// How many hits the server holds, under all keys.
     pub(crate) async fn hits(&self) -> usize {
         let mut hits = 0;
@@ -108,7 +120,7 @@ impl Log {
     }
 }
 
-fn number(little_endian: &[u8]) -> u64 {
+pub(crate) fn number(little_endian: &[u8]) -> u64 {
     assert!(little_endian.len() <= 7, "an entry is 7 bytes");
     little_endian
         .iter()

@@ -10,8 +10,10 @@ pub(crate) struct Counter {
     end: u64,
     /// Grows by one with each hit, and starts at the time: the id of a hit is what it was after it.
     total: u64,
-    /// What it was when the window began, moved up by what was forgotten since.
+    /// What it was when the window began, or the last hit that was forgotten since.
     base: u64,
+    /// The hits that count.
+    used: u64,
 }
 
 impl Counter {
@@ -33,29 +35,44 @@ impl Counter {
         }
     }
 
-    /// Records `cost` hits.
+    /// Records `cost` hits. No hit has the id of the last that counts.
     pub(crate) fn charge(&mut self, now: u64, window: u64, cost: u32) -> Hit {
+        if cost == 0 {
+            return if self.used(now) > 0 {
+                Hit::from_raw(self.total)
+            } else {
+                Hit::NONE
+            };
+        }
         if self.end <= now {
             self.end = self.end_at(now, window);
             self.total = self.total.max(now);
             self.base = self.total;
+            self.used = 0;
         }
         self.total += u64::from(cost);
+        self.used += u64::from(cost);
         Hit::from_raw(self.total)
     }
 
     /// Forgets the hits of this window up to and including `hit`.
     pub(crate) fn reset(&mut self, hit: Hit) {
-        if hit.raw() <= self.total {
-            self.base = self.base.max(hit.raw());
+        if self.counts(hit) {
+            self.base = hit.raw();
+            self.used = self.used.min(self.total - hit.raw());
         }
     }
 
     /// Takes back the `cost` hits of `hit`, if they are of this window.
     pub(crate) fn refund(&mut self, hit: Hit, cost: u32) {
-        if hit.raw() <= self.total && hit.raw() > self.base {
-            self.base = (self.base + u64::from(cost)).min(self.total);
+        if self.counts(hit) {
+            self.used = self.used.saturating_sub(u64::from(cost));
         }
+    }
+
+    /// Whether it is a hit of this window that was not forgotten.
+    fn counts(&self, hit: Hit) -> bool {
+        self.base < hit.raw() && hit.raw() <= self.total
     }
 
     /// Lets no window from before the clock stepped back, and no longer one from before the policy changed, hold anybody up
@@ -68,7 +85,7 @@ impl Counter {
 
     /// The hits that count at `now`.
     pub(crate) fn used(&self, now: u64) -> u64 {
-        if self.end <= now { 0 } else { self.total - self.base }
+        if self.end <= now { 0 } else { self.used }
     }
 
     /// Whether nothing would be lost with this counter.

@@ -43,14 +43,19 @@ impl Log {
         }
     }
 
-    /// Records `cost` hits of one id.
+    /// Records `cost` hits of one id. No hit has the id of the last that counts.
     pub(crate) fn charge(&mut self, now: u64, window: u64, cost: u32) -> Hit {
+        if cost == 0 {
+            return if self.live(now, window) > 0 {
+                self.last
+            } else {
+                Hit::NONE
+            };
+        }
         let expired = self.expired(now, window);
         self.entries.drain(..expired);
-        if cost > 0 {
-            self.last = Hit::at(now).max(self.last.next());
-            self.entries.extend((0..cost).map(|_| self.last));
-        }
+        self.last = Hit::at(now).max(self.last.next());
+        self.entries.extend((0..cost).map(|_| self.last));
         self.last
     }
 

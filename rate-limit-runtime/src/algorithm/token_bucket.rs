@@ -43,8 +43,15 @@ impl Bucket {
         }
     }
 
-    /// Takes `cost` tokens, for an event at the time `at`.
+    /// Takes `cost` tokens, for an event at the time `at`. No token has the id of the last that is missing.
     pub(crate) fn charge(&mut self, now: u64, at: Option<u64>, refill: u64, cost: u32) -> Hit {
+        if cost == 0 {
+            return if self.full_at > now {
+                Hit::from_raw(self.taken)
+            } else {
+                Hit::NONE
+            };
+        }
         self.late |= at.is_some();
         self.full_at = self.full_at.max(event_time(now, at)) + refill * u64::from(cost);
         let taken = if self.taken == 0 { now } else { self.taken };
@@ -67,7 +74,8 @@ impl Bucket {
             let without = missing
                 .saturating_sub(self.refill * u64::from(cost))
                 .max(missing.min(later));
-            self.full_at = now + without;
+            // A bucket that is full stays as it was for an event that comes late.
+            self.full_at = self.full_at.min(now + without);
         }
     }
 

@@ -67,7 +67,7 @@ pub enum Change {
     Refund {
         /// The hit.
         hit: Hit,
-        /// What it weighed.
+        /// What it weighed. If that is 0, nothing was recorded, and the hit is that of a call before.
         cost: u32,
     },
     /// Forget everything.

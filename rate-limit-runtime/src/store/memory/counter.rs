@@ -41,6 +41,9 @@ impl Counter {
 
     /// Decides without charging. What a clock that stepped back left is put right first.
     pub(super) fn decide(&mut self, now: u64, charge: &Charge) -> Answer {
+        if charge.cost > charge.policy.count() {
+            return Answer::Never;
+        }
         self.adopt(charge.policy);
         let (count, span) = (charge.policy.count(), charge.policy.span());
         match &mut self.state {
@@ -73,7 +76,8 @@ impl Counter {
             State::Bucket(bucket) => bucket.decide(now, charge.at, count, span, cost),
             State::Fixed(counter) => counter.decide(now, count, span, cost),
         };
-        let blocked = self.blocked_until.saturating_sub(now);
+        // A peek puts nothing right.
+        let blocked = self.blocked_until.saturating_sub(now).min(charge.policy.block_span());
         match answer {
             Answer::Fits { reset_after, .. } if blocked > 0 => Answer::Refused {
                 retry_after: blocked,
@@ -121,6 +125,7 @@ impl Counter {
             (Change::Reset { upto }, State::Log(log)) => log.reset(now, upto),
             (Change::Reset { upto }, State::Bucket(bucket)) => bucket.reset(now, upto),
             (Change::Reset { upto }, State::Fixed(counter)) => counter.reset(upto),
+            (Change::Refund { cost: 0, .. }, _) => {}
             (Change::Refund { hit, .. }, State::Log(log)) => log.refund(now, hit),
             (Change::Refund { hit, cost }, State::Bucket(bucket)) => bucket.refund(now, hit, cost),
             (Change::Refund { hit, cost }, State::Fixed(counter)) => counter.refund(hit, cost),

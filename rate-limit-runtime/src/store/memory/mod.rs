@@ -151,8 +151,11 @@ impl Store for MemoryStore {
 
     fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
         let shard = lock(&self.0.shards[self.index(&charge.key)]);
-        let answer = shard.peek(self.0.clock.now(), &charge);
-        Reply::ready(Ok(verdict::combine(&[Decided { answer, observe: false }])))
+        let decided = Decided {
+            answer: shard.peek(self.0.clock.now(), &charge),
+            observe: charge.observe,
+        };
+        Reply::ready(Ok(verdict::combine(&[decided])))
     }
 
     fn inspect(&self, key: Key, policy: Policy) -> Reply<Result<Vec<u64>, StoreError>> {

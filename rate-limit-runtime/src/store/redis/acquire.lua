@@ -29,14 +29,30 @@ local function decide(place, cost)
     tonumber(field(place, 8)))
 end
 
--- Refuses while a block lasts, and begins one at a refusal. Returns how long it lasts.
+-- The blocks that begin, to be written once nothing can fail any more.
+local begun = {}
+
+-- Refuses while a block lasts, and begins one at a refusal. Returns how long it lasts, or an error reply.
+-- The value is 'T' and when it ends, in 7 bytes.
 local function blocked(key, block, refused)
-  local left = math.min((tonumber(redis.call('GET', key)) or 0) - now, block)
-  if left <= 0 and refused and take then
-    left = block
-    redis.call('SET', key, string.format('%.0f', now + block), 'PX', string.format('%.0f', math.ceil(block / 1000) + 1))
+  local value = redis.call('GET', key)
+  local ends = 0
+  if value then
+    if #value ~= 8 or string.sub(value, 1, 1) ~= 'T' then
+      return foreign()
+    end
+    ends = struct.unpack('<I7', value, 2)
+    if ends >= IMPLAUSIBLE then
+      return foreign()
+    end
   end
-  return math.max(left, 0)
+  local left = ends - now
+  -- One that ends later than it may was begun before the clock stepped back, or the block was made shorter.
+  if take and (left > block or (left <= 0 and refused)) then
+    left = block
+    begun[#begun + 1] = { key, block }
+  end
+  return math.max(math.min(left, block), 0)
 end
 
 local fits = {}
@@ -52,6 +68,9 @@ for place = 1, charges do
   if block > 0 and tag ~= 'I' then
     blocks = blocks + 1
     local left = blocked(KEYS[blocks], block, tag == 'D')
+    if type(left) == 'table' then
+      return left
+    end
     if left > 0 then
       first = tag == 'D' and math.max(first, left) or left
       tag, reset = 'D', math.max(reset, left)
@@ -75,6 +94,10 @@ for place = 1, charges do
       longest, retry_after, refused_reset = place, first, reset
     end
   end
+end
+for _, new in ipairs(begun) do
+  local ends, keep = struct.pack('<I7', now + new[2]), math.ceil(new[2] / 1000) + 1
+  redis.call('SET', new[1], 'T' .. ends, 'PX', string.format('%.0f', keep))
 end
 if impossible then
   return 'I' .. string.char(impossible - 1)

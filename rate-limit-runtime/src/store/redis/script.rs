@@ -138,8 +138,8 @@ impl Scripts {
             settlements.iter().filter_map(|settlement| {
                 let change = match settlement.change {
                     Change::Reset { upto } => ("r", upto, 0),
+                    Change::Clear | Change::Refund { cost: 0, .. } => return None,
                     Change::Refund { hit, cost } => ("u", hit, cost),
-                    Change::Clear => return None,
                 };
                 Some((settlement, change))
             })

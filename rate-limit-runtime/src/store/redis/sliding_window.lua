@@ -163,7 +163,7 @@ end
 
 function sliding_window.charge()
   if cost == 0 then
-    return newest
+    return live > 0 and newest or 0
   end
   local hit = math.max(now, newest + 1)
   local added = string.rep(struct.pack('<I7', hit), cost)

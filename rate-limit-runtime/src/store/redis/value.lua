@@ -3,7 +3,7 @@
 -- Values in Redis are packed little-endian; their first byte tells which algorithm they belong to. Times are microseconds of
 -- the server, in 7 bytes. Every algorithm has
 --   decide(key, cost, count, span, expiry_ms, take, at)   'A' remaining reset_after, 'D' retry_after reset_after, or 'I'
---   charge()      records what was decided last; returns the id of the hit
+--   charge()      records what was decided last; returns the id of the hit, for a cost of 0 that of the last that counts, or 0
 --   settle(key, change, hit, cost)   'r' forgets the hits up to and including one, 'u' takes one back
 -- A value that is not theirs is an error reply, in the place of the first result. Scripts do not roll back, so nothing may fail
 -- after the first write.
