@@ -22,12 +22,14 @@ macro_rules! arguments {
         /// The arguments of one attribute.
         #[derive(Clone)]
         pub(crate) struct Args {
+            /// Where the attribute stands.
+            pub(crate) span: Span,
             $(pub(crate) $field: Slot<$value>,)*
         }
 
         impl Args {
             fn none() -> Self {
-                Self { $($field: Slot::new($name),)* }
+                Self { span: Span::call_site(), $($field: Slot::new($name),)* }
             }
 
             fn named(&mut self, name: &Ident, input: ParseStream<'_>) -> Result<()> {
@@ -44,7 +46,7 @@ macro_rules! arguments {
 }
 
 arguments! {
-    count: Count = "count", "5", |name, example, input| count(value(name, example, input)?);
+    count: Count = "count", "5", |name, example, input| number("count", value(name, example, input)?);
     window: Window = "window", "\"10m\"", |name, example, input| length("window", value(name, example, input)?);
     key: Expr = "key", "form.user_id", value;
     reset_on_success: () = "reset_on_success", "", flag;
@@ -52,7 +54,7 @@ arguments! {
     refund_on_error: () = "refund_on_error", "", flag;
     success: Expr = "success", "|out| out.accepted", value;
     algorithm: Algorithm = "algorithm", "token_bucket", value;
-    capacity: Count = "capacity", "3", |name, example, input| count(value(name, example, input)?);
+    capacity: Count = "capacity", "3", |name, example, input| number("capacity", value(name, example, input)?);
     refill: Window = "refill", "\"50s\"", |name, example, input| length("refill", value(name, example, input)?);
     cost: Expr = "cost", "form.items", value;
     block: Window = "block", "\"30m\"", |name, example, input| length("block", value(name, example, input)?);
@@ -61,7 +63,7 @@ arguments! {
     observe: () = "observe", "", flag;
     on_limit: Expr = "on_limit", "|rejection| value", value;
     on_store_error: OnStoreError = "on_store_error", "closed", value;
-    permit: Ident = "permit", "permit", value;
+    permit: Ident = "permit", "permit", |name, example, input| value::<NameArg>(name, example, input).map(|name| name.0);
     at: Expr = "at", "event.time", value;
     name: LitStr = "name", "\"login\"", |name, example, input| named_by(value(name, example, input)?);
     limiter: Expr = "limiter", "app.limiter", value;
@@ -155,11 +157,15 @@ fn unknown(name: &Ident, input: ParseStream<'_>) -> Error {
 }
 
 impl Args {
+    pub(crate) fn at(self, span: Span) -> Self {
+        Self { span, ..self }
+    }
+
     fn positional(&mut self, position: usize, input: ParseStream<'_>) -> Result<()> {
         let expr: Expr = input.parse()?;
         let span = expr.span();
         match position {
-            1 => self.count.fill(span, count(expr)?),
+            1 => self.count.fill(span, number("count", expr)?),
             2 => self.window.fill(span, length("window", expr)?),
             _ => Err(Error::new_spanned(
                 &expr,
@@ -209,17 +215,25 @@ fn bare(expr: Expr) -> Expr {
     }
 }
 
-fn count(expr: Expr) -> Result<Count> {
+/// A number of calls, of the argument `name`.
+fn number(name: &str, expr: Expr) -> Result<Count> {
     let expr = bare(expr);
-    let number = "`count` is a whole number from 1 to 10,000,000, or a constant expression of type `u32`";
+    let no_number = || {
+        Error::new_spanned(
+            &expr,
+            format_args!("`{name}` is a whole number from 1 to 10,000,000, or a constant expression of type `u32`"),
+        )
+    };
     match &expr {
         Expr::Lit(ExprLit { lit: Lit::Int(int), .. }) => match int.base10_parse::<u32>() {
-            Ok(0) => Err(Error::new_spanned(&expr, "a count of 0 admits nobody: write 1 or more")),
+            Ok(0) => Err(Error::new_spanned(
+                &expr,
+                format_args!("a {name} of 0 admits nobody: write 1 or more"),
+            )),
             Ok(count) if count <= MAX_COUNT => Ok(Count::Number(count)),
-            _ => Err(Error::new_spanned(&expr, number)),
+            _ => Err(no_number()),
         },
-        Expr::Lit(_) => Err(Error::new_spanned(&expr, number)),
-        Expr::Unary(ExprUnary { op: UnOp::Neg(_), .. }) => Err(Error::new_spanned(&expr, number)),
+        Expr::Lit(_) | Expr::Unary(ExprUnary { op: UnOp::Neg(_), .. }) => Err(no_number()),
         _ => Ok(Count::Const(expr)),
     }
 }
@@ -230,7 +244,7 @@ fn length(name: &str, expr: Expr) -> Result<Window> {
     match &expr {
         Expr::Lit(ExprLit {
             lit: Lit::Str(text), ..
-        }) => window::parse(text).map(Window::Micros),
+        }) => window::parse(name, text).map(Window::Micros),
         Expr::Lit(ExprLit { lit: Lit::Int(int), .. }) => Err(Error::new_spanned(
             &expr,
             format_args!("a {name} has a unit: write `\"{int}s\"`, `\"{int}m\"` or `\"{int}h\"`"),
@@ -289,6 +303,20 @@ impl Parse for PathArg {
             Error::new(
                 error.span(),
                 "`crate` is a path without quotes, as in `crate = crate::limits`",
+            )
+        })
+    }
+}
+
+struct NameArg(Ident);
+
+impl Parse for NameArg {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let name = input.parse();
+        name.map(Self).map_err(|error| {
+            Error::new(
+                error.span(),
+                "`permit` is a name for the body to use, as in `permit = permit`",
             )
         })
     }

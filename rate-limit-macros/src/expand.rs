@@ -15,14 +15,28 @@ use crate::items::Items;
 use crate::model::{Model, Numbers, Policy, Rule, Rules, Settle, SettleOn};
 use crate::params::{self, local};
 use crate::ret::Ret;
-use crate::target::{MARKER, Target, is_exempt};
+use crate::target::{MARKER, Stacked, Target, is_exempt};
 
-/// Expands the attribute. On an error the item is emitted as it was, so that no second error follows.
+/// Expands the attribute. On an error the item is emitted without limits, so that no second error follows.
 pub(crate) fn limit_per_time(args: TokenStream, item: TokenStream) -> TokenStream {
     expand(args, item.clone()).unwrap_or_else(|error| {
         let error = error.into_compile_error();
+        let item = unlimited(item);
         quote!(#error #item)
     })
+}
+
+fn unlimited(item: TokenStream) -> TokenStream {
+    if let Some(items) = Items::new(&item) {
+        return items.unlimited().unwrap_or(item);
+    }
+    match syn::parse2::<Target>(item.clone()) {
+        Ok(mut target) => {
+            target.take_stacked();
+            target.into_token_stream()
+        }
+        Err(_) => item,
+    }
 }
 
 fn expand(args: TokenStream, item: TokenStream) -> Result<TokenStream> {
@@ -32,25 +46,29 @@ fn expand(args: TokenStream, item: TokenStream) -> Result<TokenStream> {
             "nothing is exempt here: the `impl` or trait around this has no `limit_per_time`, or this is none of its functions",
         ));
     }
-    if let Some(items) = Items::new(&item) {
-        let rules = Rules::new(vec![syn::parse2(args)?], items.inherits())?;
+    if let Some(mut items) = Items::new(&item) {
+        let stacked = items.take_stacked()?;
+        let rules = Rules::new(attributes(args, stacked)?, items.inherits())?;
         return items.limit(&rules);
     }
     let mut target: Target = syn::parse2(item)?;
     target.check()?;
+    let stacked = target.take_stacked();
+    function(Model::new(Rules::new(attributes(args, stacked)?, None)?, target)?)
+}
+
+/// The arguments of each attribute, the outermost first.
+fn attributes(outermost: TokenStream, stacked: Vec<Stacked>) -> Result<Vec<Args>> {
     let mut errors = Errors::default();
-    let mut attributes: Vec<Args> = errors.take(syn::parse2(args)).into_iter().collect();
-    for stacked in target.take_stacked() {
+    let mut attributes: Vec<Args> = errors.take(syn::parse2(outermost)).into_iter().collect();
+    for stacked in stacked {
         if stacked.is_exempt() {
-            errors.push(Error::new(
-                stacked.span,
-                "a function that has a limit is not exempt: leave out one of the two",
-            ));
+            errors.push(stacked.both_limited_and_exempt());
+        } else if let Some(args) = errors.take(syn::parse2::<Args>(stacked.args)) {
+            attributes.push(args.at(stacked.span));
         }
-        attributes.extend(errors.take(syn::parse2(stacked.args)));
     }
-    errors.finish(())?;
-    function(Model::new(Rules::new(attributes, None)?, target)?)
+    errors.finish(attributes)
 }
 
 /// A function as it is limited.
@@ -162,9 +180,8 @@ fn checked(model: &mut Model, call: &TokenStream, body: &TokenStream) -> TokenSt
 ///     let admitted = &mut permit;
 ///     SETTLE, of async move {
 ///         MENTIONS
-///         if let Some(out) = None::<Result<Token, Error>> { return out; }
 ///         let client = ..; let policy = ..; let call = ..;
-///         if let Err(rejection) = __rate_limit::keep(admitted, call.settled().await) {
+///         if let Err(rejection) = call.settled(admitted).await {
 ///             return <Result<Token, Error> as __rate_limit::FromRejection>::from_rejection(rejection);
 ///         }
 ///         { BODY }
@@ -190,31 +207,24 @@ fn settled(model: &mut Model, call: &TokenStream, body: &TokenStream) -> TokenSt
             #deny
             #call
             let mut __permit = ::core::option::Option::None;
-            if let ::core::result::Result::Err(__rejection) = __rate_limit::keep(&mut __permit, __call.settled().await) {
+            if let ::core::result::Result::Err(__rejection) = __call.settled(&mut __permit).await {
                 return #refusal;
             }
             #settle
         };
     }
-    let ret = model.ret.in_expression();
     let (owning, mentions) = match model.target.sig.asyncness {
         Some(_) => (quote!(move), mentions(model)),
         None => (TokenStream::new(), TokenStream::new()),
-    };
-    let pin = quote_spanned! {ret.span().resolved_at(Span::mixed_site())=>
-        if let ::core::option::Option::Some(__out) = ::core::option::Option::None::<#ret> {
-            return __out;
-        }
     };
     let settle = settle(
         model,
         &quote_spanned! {Span::mixed_site()=>
             async #owning {
                 #mentions
-                #pin
                 #deny
                 #call
-                if let ::core::result::Result::Err(__rejection) = __rate_limit::keep(__admitted, __call.settled().await) {
+                if let ::core::result::Result::Err(__rejection) = __call.settled(__admitted).await {
                     return #refusal;
                 }
                 #body
@@ -236,7 +246,7 @@ fn settled(model: &mut Model, call: &TokenStream, body: &TokenStream) -> TokenSt
 ///         Continue(kept) => kept,
 ///         Break(out) => return out,
 ///     };
-///     __rate_limit::settle(permit, true).await;
+///     __rate_limit::settle(&permit, true).await;
 ///     __rate_limit::Kept::restore(kept)
 /// ```
 ///
@@ -247,7 +257,7 @@ fn settled(model: &mut Model, call: &TokenStream, body: &TokenStream) -> TokenSt
 /// ```text
 ///     let out = OUT;
 ///     let success = { use __rate_limit::outcome::*; (&&&__rate_limit::Outcome::of(&out)).is_success(&out) };
-///     __rate_limit::settle(permit, success).await;
+///     __rate_limit::settle(&permit, success).await;
 ///     out
 /// ```
 ///
@@ -257,7 +267,7 @@ fn settle(model: &Model, out: &TokenStream) -> TokenStream {
     if model.rules.settles_failures() {
         let judged = match success {
             Some(success) => {
-                quote_spanned!(Span::mixed_site()=> __permit.is_some() && __rate_limit::is_success_by(&__out, #success))
+                quote_spanned!(Span::mixed_site()=> __rate_limit::is_admitted(&__permit) && __rate_limit::is_success_by(&__out, #success))
             }
             None => quote_spanned! {Span::mixed_site()=> {
                 use __rate_limit::outcome::*;
@@ -268,13 +278,13 @@ fn settle(model: &Model, out: &TokenStream) -> TokenStream {
         return quote_spanned! {Span::mixed_site()=>
             let __out = #out;
             let __success = #judged;
-            __rate_limit::settle(__permit, __success).await;
+            __rate_limit::settle(&__permit, __success).await;
             #answer
         };
     }
     let split = match success {
         Some(success) => {
-            quote_spanned!(Span::mixed_site()=> __rate_limit::split_by(__permit.is_some(), __out, #success))
+            quote_spanned!(Span::mixed_site()=> __rate_limit::split_by(__rate_limit::is_admitted(&__permit), __out, #success))
         }
         None => quote_spanned! {Span::mixed_site()=>
             use __rate_limit::outcome::*;
@@ -291,7 +301,7 @@ fn settle(model: &Model, out: &TokenStream) -> TokenStream {
             ::core::ops::ControlFlow::Continue(__kept) => __kept,
             ::core::ops::ControlFlow::Break(__out) => return #failure,
         };
-        __rate_limit::settle(__permit, true).await;
+        __rate_limit::settle(&__permit, true).await;
         #success
     }
 }
@@ -444,18 +454,19 @@ fn policy(policy: &Policy) -> TokenStream {
     let (numbers, block) = match policy {
         Policy::Own(own) => (&own.numbers, &own.block),
         Policy::OfTrait(of) => {
-            let policy = local(POLICY_OF_TRAIT);
-            return quote_spanned!(of.span()=> <Self as #of>::#policy());
+            let span = of.span().resolved_at(Span::mixed_site());
+            let policy = Ident::new(POLICY_OF_TRAIT, span);
+            return quote_spanned!(span=> <Self as #of>::#policy());
         }
     };
-    let (algorithm, count, span, check) = match numbers {
-        Numbers::SlidingWindow(count, window) => ("sliding_window", count, window, "window"),
-        Numbers::FixedWindow(count, window) => ("fixed_window", count, window, "window"),
-        Numbers::TokenBucket(capacity, refill) => ("token_bucket", capacity, refill, "refill"),
+    let (algorithm, count, span) = match numbers {
+        Numbers::SlidingWindow(count, window) => ("sliding_window", ("count", count), ("window", window)),
+        Numbers::FixedWindow(count, window) => ("fixed_window", ("count", count), ("window", window)),
+        Numbers::TokenBucket(capacity, refill) => ("token_bucket", ("capacity", capacity), ("refill", refill)),
     };
     let algorithm = local(algorithm);
     // The literals of a window were checked where they were read; those of a bucket hang together.
-    if let (Count::Number(count), Window::Micros(micros), None, "window") = (count, span, block, check) {
+    if let ((_, Count::Number(count)), ("window", Window::Micros(micros)), None) = (count, span, block) {
         return quote_spanned!(Span::mixed_site()=> __rate_limit::#algorithm(#count, #micros));
     }
     let checked = |expr: &Expr, check: &str| {
@@ -468,20 +479,20 @@ fn policy(policy: &Policy) -> TokenStream {
         Window::Const(expr) => checked(expr, check),
     };
     let count = match count {
-        Count::Number(count) => count.to_token_stream(),
-        Count::Const(expr) => checked(expr, "count"),
+        (_, Count::Number(count)) => count.to_token_stream(),
+        (check, Count::Const(expr)) => checked(expr, check),
     };
-    let span = length(span, check);
+    let span = length(span.1, span.0);
     let block = block.as_ref().map(|block| {
-        let block = length(block, "window");
+        let block = length(block, "block");
         quote_spanned!(Span::mixed_site()=> .block(#block))
     });
     quote_spanned!(Span::mixed_site()=> const { __rate_limit::Policy::#algorithm(#count, #span)#block })
 }
 
 /// The hidden function by which a trait tells its numbers to its `impl`s. A constant in its place would keep the trait from
-/// being used as `dyn`.
-const POLICY_OF_TRAIT: &str = "__rate_limit_policy";
+/// being used as `dyn`. The compiler's error says its name where there is none.
+const POLICY_OF_TRAIT: &str = "__limit_per_time_on_this_trait";
 
 pub(crate) fn policy_of_trait(rules: &Rules) -> TokenStream {
     let krate = krate(rules);
@@ -495,6 +506,20 @@ pub(crate) fn policy_of_trait(rules: &Rules) -> TokenStream {
         {
             use #krate::__private as __rate_limit;
             #policy
+        }
+    }
+}
+
+/// The same of a trait whose attribute is wrong, of any numbers.
+pub(crate) fn no_policy_of_trait() -> TokenStream {
+    let name = local(POLICY_OF_TRAIT);
+    quote_spanned! {Span::mixed_site()=>
+        #[doc(hidden)]
+        fn #name<__Policy>() -> __Policy
+        where
+            Self: ::core::marker::Sized,
+        {
+            loop {}
         }
     }
 }

@@ -8,11 +8,12 @@ use syn::{Attribute, Error, ItemImpl, ItemTrait, Path, Result, Token, Visibility
 use crate::error::Errors;
 use crate::expand;
 use crate::model::{Model, Rules};
-use crate::target::{Target, starts_function};
+use crate::target::{self, Stacked, Target, starts_function};
 
 /// An `impl` block or a trait.
 pub(crate) struct Items {
-    /// All before the braces.
+    attrs: Vec<Attribute>,
+    /// All between them and the braces.
     header: TokenStream,
     body: Group,
     kind: Kind,
@@ -42,6 +43,8 @@ impl Items {
             return None;
         }
         let header: TokenStream = tokens.into_iter().collect();
+        let apart = |input: ParseStream<'_>| Ok((input.call(Attribute::parse_outer)?, input.parse::<TokenStream>()?));
+        let (attrs, header) = apart.parse2(header).ok()?;
         let kind = if let Ok(item) = syn::parse2::<ItemImpl>(quote!(#header {})) {
             Kind::Impl(item.trait_.map(|(path, _)| path))
         } else if syn::parse2::<ItemTrait>(quote!(#header {})).is_ok() {
@@ -49,7 +52,24 @@ impl Items {
         } else {
             return None;
         };
-        Some(Self { header, body, kind })
+        Some(Self {
+            attrs,
+            header,
+            body,
+            kind,
+        })
+    }
+
+    /// Takes the attributes of ours off that stand below. A trait has none: it would not know whose numbers to tell.
+    pub(crate) fn take_stacked(&mut self) -> Result<Vec<Stacked>> {
+        let stacked = target::take_stacked(&mut self.attrs);
+        match (&self.kind, stacked.first()) {
+            (Kind::Trait, Some(second)) => Err(Error::new(
+                second.span,
+                "a trait tells its `impl`s the numbers of one limit: put further ones on its functions",
+            )),
+            _ => Ok(stacked),
+        }
     }
 
     /// The trait whose numbers hold where an `impl` of it gives none.
@@ -65,12 +85,22 @@ impl Items {
         let inner = inner_items.parse2(self.body.stream())?;
         let mut errors = Errors::default();
         let mut body = TokenStream::new();
+        if let (Kind::Impl(None), false) = (&self.kind, inner.iter().any(Inner::is_async)) {
+            let place = self.header.into_iter().next();
+            return Err(Error::new_spanned(
+                place,
+                "nothing in this `impl` is async, so there is nothing to limit: leave out `limit_per_time`",
+            ));
+        }
         for item in inner {
             match item {
                 Inner::Other(tokens) => body.extend(tokens),
                 Inner::Function(mut target) => {
                     let stacked = target.stacked();
-                    if stacked.iter().any(|own| own.is_exempt()) {
+                    if let Some(exempt) = stacked.iter().find(|own| own.is_exempt()) {
+                        if stacked.len() > 1 {
+                            errors.push(exempt.both_limited_and_exempt());
+                        }
                         target.take_stacked();
                         target.to_tokens(&mut body);
                     } else if !stacked.is_empty() || !target.is_async() {
@@ -84,10 +114,42 @@ impl Items {
         if matches!(self.kind, Kind::Trait) {
             body.extend(expand::policy_of_trait(rules));
         }
+        errors.finish(self.with(body))
+    }
+
+    /// The item where its attribute is wrong: without what would only tell of that again, and with what the `impl`s of a trait
+    /// look for.
+    pub(crate) fn unlimited(mut self) -> Result<TokenStream> {
+        target::take_stacked(&mut self.attrs);
+        let mut body = TokenStream::new();
+        for item in inner_items.parse2(self.body.stream())? {
+            match item {
+                Inner::Other(tokens) => body.extend(tokens),
+                Inner::Function(mut target) => {
+                    if target.stacked().iter().any(Stacked::is_exempt) {
+                        target.take_stacked();
+                    }
+                    target.to_tokens(&mut body);
+                }
+            }
+        }
+        if matches!(self.kind, Kind::Trait) {
+            body.extend(expand::no_policy_of_trait());
+        }
+        Ok(self.with(body))
+    }
+
+    fn with(self, body: TokenStream) -> TokenStream {
+        let Self { attrs, header, .. } = self;
         let mut group = Group::new(Delimiter::Brace, body);
         group.set_span(self.body.span());
-        let header = self.header;
-        errors.finish(quote!(#header #group))
+        quote!(#(#attrs)* #header #group)
+    }
+}
+
+impl Inner {
+    fn is_async(&self) -> bool {
+        matches!(self, Self::Function(target) if target.is_async())
     }
 }
 

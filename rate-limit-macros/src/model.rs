@@ -10,6 +10,7 @@ use crate::future::{self, FutureBody};
 use crate::ret::Ret;
 use crate::slot::Slot;
 use crate::target::Target;
+use crate::window;
 
 /// The count and the window of a policy that names neither.
 const DEFAULT_COUNT: u32 = 5;
@@ -88,7 +89,10 @@ impl Rules {
         let mut rules = Vec::new();
         for mut args in attributes {
             if rules.len() == MAX_RULES {
-                errors.push(Error::new(Span::call_site(), "a function has at most 8 limits"));
+                errors.push(Error::new(
+                    args.span,
+                    "a function has at most 8 limits: leave out this one",
+                ));
                 break;
             }
             errors.take(once.take(&mut args));
@@ -246,7 +250,7 @@ fn policy(args: Args, of: Option<&Path>) -> Result<Policy> {
     if let (Some(of), true) = (of, spans.iter().all(Option::is_none)) {
         return Ok(Policy::OfTrait(of.clone()));
     }
-    let algorithm_span = args.algorithm.span();
+    let (algorithm_span, capacity_span) = (args.algorithm.span(), args.capacity.span());
     let algorithm = args.algorithm.value().unwrap_or(Algorithm::SlidingWindow);
     let numbers = match algorithm {
         Algorithm::TokenBucket => {
@@ -257,7 +261,10 @@ fn policy(args: Args, of: Option<&Path>) -> Result<Policy> {
                 ));
             }
             match (args.capacity.value(), args.refill.value()) {
-                (Some(capacity), Some(refill)) => Numbers::TokenBucket(capacity, refill),
+                (Some(capacity), Some(refill)) => {
+                    fills_in_time(&capacity, &refill, capacity_span)?;
+                    Numbers::TokenBucket(capacity, refill)
+                }
                 _ => {
                     return Err(Error::new(
                         algorithm_span.unwrap_or_else(Span::call_site),
@@ -286,6 +293,23 @@ fn policy(args: Args, of: Option<&Path>) -> Result<Policy> {
         numbers,
         block: args.block.value(),
     })))
+}
+
+/// Whether a bucket of two literals fills within the longest time there is. Of constants the compiler finds out.
+fn fills_in_time(capacity: &Count, refill: &Window, span: Option<Span>) -> Result<()> {
+    match (capacity, refill) {
+        (Count::Number(capacity), Window::Micros(refill))
+            if refill
+                .checked_mul(u64::from(*capacity))
+                .is_none_or(|whole| whole > window::MAX) =>
+        {
+            Err(Error::new(
+                span.unwrap_or_else(Span::call_site),
+                "a bucket fills within 36,500 days: write a smaller capacity or a shorter refill",
+            ))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn key(args: &Args, settle: Option<Settle>) -> Result<Vec<Expr>> {

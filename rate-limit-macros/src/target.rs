@@ -103,9 +103,7 @@ impl Target {
 
     /// Takes them off.
     pub(crate) fn take_stacked(&mut self) -> Vec<Stacked> {
-        let stacked = self.stacked();
-        self.attrs.retain(|attr| !is_ours(attr));
-        stacked
+        take_stacked(&mut self.attrs)
     }
 }
 
@@ -122,6 +120,13 @@ impl ToTokens for Target {
         tokens.extend(quote!(#(#attrs)* #vis #sig));
         brace.surround(tokens, |tokens| tokens.extend(quote!(#(#inner_attrs)* #body)));
     }
+}
+
+/// Takes the attributes of ours off.
+pub(crate) fn take_stacked(attrs: &mut Vec<Attribute>) -> Vec<Stacked> {
+    let (ours, others): (Vec<_>, Vec<_>) = std::mem::take(attrs).into_iter().partition(is_ours);
+    *attrs = others;
+    ours.iter().map(Stacked::new).collect()
 }
 
 /// An attribute of ours below another.
@@ -144,6 +149,13 @@ impl Stacked {
     /// `#[limit_per_time(exempt)]`.
     pub(crate) fn is_exempt(&self) -> bool {
         is_exempt(&self.args)
+    }
+
+    pub(crate) fn both_limited_and_exempt(&self) -> Error {
+        Error::new(
+            self.span,
+            "a function that has a limit is not exempt: leave out one of the two",
+        )
     }
 }
 

@@ -36,28 +36,31 @@ const ALIASES: [(&str, &str); 18] = [
 ];
 
 /// Above this a policy cannot be built.
-const MAX: u64 = 36_500 * 86_400_000_000;
+pub(crate) const MAX: u64 = 36_500 * 86_400_000_000;
 
-/// Reads a window in microseconds.
-pub(crate) fn parse(literal: &LitStr) -> Result<u64> {
-    let micros = read(&literal.value()).map_err(|message| Error::new(literal.span(), message))?;
+/// Reads the length of the argument `name` in microseconds.
+pub(crate) fn parse(name: &str, literal: &LitStr) -> Result<u64> {
+    let micros = read(name, &literal.value()).map_err(|message| Error::new(literal.span(), message))?;
     match micros {
         0 => Err(Error::new(
             literal.span(),
-            "the window is empty: write how long it is, as in `\"10m\"`",
+            format_args!("the {name} is empty: write how long it is, as in `\"10m\"`"),
         )),
-        MAX.. if micros > MAX => Err(Error::new(literal.span(), "a window is at most 36,500 days")),
+        MAX.. if micros > MAX => Err(Error::new(
+            literal.span(),
+            format_args!("a {name} is at most 36,500 days"),
+        )),
         _ => Ok(micros),
     }
 }
 
-fn read(text: &str) -> std::result::Result<u64, String> {
+fn read(name: &str, text: &str) -> std::result::Result<u64, String> {
     const EXAMPLES: &str = "write for example `\"500ms\"`, `\"10m\"` or `\"1h30m\"`";
     let mut rest = text.trim();
     let mut micros = 0_u64;
     let mut smallest = u64::MAX;
     if rest.is_empty() {
-        return Err(format!("the window is empty: {EXAMPLES}"));
+        return Err(format!("the {name} is empty: {EXAMPLES}"));
     }
     while !rest.is_empty() {
         let (digits, after) = split_where(rest, |c| !c.is_ascii_digit());
@@ -83,7 +86,7 @@ fn read(text: &str) -> std::result::Result<u64, String> {
             .ok()
             .and_then(|number| number.checked_mul(length))
             .and_then(|part| micros.checked_add(part))
-            .ok_or("a window is at most 36,500 days")?;
+            .ok_or_else(|| format!("a {name} is at most 36,500 days"))?;
         rest = after.trim_start();
     }
     Ok(micros)
@@ -116,16 +119,16 @@ mod tests {
 
     #[test]
     fn a_window_is_read() {
-        assert_eq!(read("500ms"), Ok(500_000));
-        assert_eq!(read("10m"), Ok(600_000_000));
-        assert_eq!(read("1h30m"), Ok(5_400_000_000));
-        assert_eq!(read(" 1 h 30 m "), Ok(5_400_000_000));
-        assert_eq!(read("1d"), Ok(86_400_000_000));
+        assert_eq!(read("window", "500ms"), Ok(500_000));
+        assert_eq!(read("window", "10m"), Ok(600_000_000));
+        assert_eq!(read("window", "1h30m"), Ok(5_400_000_000));
+        assert_eq!(read("window", " 1 h 30 m "), Ok(5_400_000_000));
+        assert_eq!(read("window", "1d"), Ok(86_400_000_000));
     }
 
     #[test]
     fn a_mistake_is_named_with_what_to_write() {
-        let message = |text| read(text).expect_err(text);
+        let message = |text| read("window", text).expect_err(text);
         assert_eq!(message("10 sec"), "`sec` is no unit: write `s`");
         assert_eq!(message("10M"), "`M` is no unit: write `m`");
         assert_eq!(

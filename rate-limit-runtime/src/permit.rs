@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use crate::decision::Decision;
 use crate::error::StoreError;
 use crate::limiter::Limiter;
-use crate::store::{Change, Charge, Settlement, Store};
+use crate::store::{Change, Charge, Reply, Settlement, Store};
 use crate::verdict::Hit;
 
 /// A call that was admitted, and may be settled once its result is known.
@@ -92,8 +92,9 @@ impl Permit {
         self.settle(|_| Some(Settle::Refund)).await
     }
 
-    /// Settles each rule by its place among those that were asked.
-    pub(crate) async fn settle(&self, how: impl Fn(usize) -> Option<Settle>) -> Result<(), StoreError> {
+    /// Settles each rule by its place among those that were asked. What waits for the reply holds neither the permit nor the
+    /// settlements.
+    pub(crate) fn settle(&self, how: impl Fn(usize) -> Option<Settle>) -> Reply<Result<(), StoreError>> {
         let settlements: SmallVec<[Settlement; 2]> = self
             .admitted
             .iter()
@@ -111,15 +112,12 @@ impl Permit {
             })
             .collect();
         if settlements.is_empty() {
-            return Ok(());
+            return Reply::ready(Ok(()));
         }
-        let reply = match self.by {
+        match self.by {
             DecidedBy::Store => self.limiter.store().settle(&settlements),
             DecidedBy::Fallback => self.limiter.fallback().settle(&settlements),
-        };
-        // Not held while waiting.
-        drop(settlements);
-        reply.await
+        }
     }
 
     pub(crate) const fn limiter(&self) -> &Limiter {

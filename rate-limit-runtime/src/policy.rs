@@ -61,6 +61,7 @@ impl Policy {
     /// If a number is out of range; in a constant that is a compile error. Use
     /// [`try_sliding_window`](Self::try_sliding_window) for numbers known only at run time.
     #[must_use]
+    #[track_caller]
     pub const fn sliding_window(count: u32, window: Duration) -> Self {
         Self::or_panic(Self::try_sliding_window(count, window))
     }
@@ -82,6 +83,7 @@ impl Policy {
     /// If a number is out of range; in a constant that is a compile error. Use
     /// [`try_fixed_window`](Self::try_fixed_window) for numbers known only at run time.
     #[must_use]
+    #[track_caller]
     pub const fn fixed_window(count: u32, window: Duration) -> Self {
         Self::or_panic(Self::try_fixed_window(count, window))
     }
@@ -104,6 +106,7 @@ impl Policy {
     /// If a number is out of range; in a constant that is a compile error. Use
     /// [`try_token_bucket`](Self::try_token_bucket) for numbers known only at run time.
     #[must_use]
+    #[track_caller]
     pub const fn token_bucket(capacity: u32, refill: Duration) -> Self {
         Self::or_panic(Self::try_token_bucket(capacity, refill))
     }
@@ -136,6 +139,7 @@ impl Policy {
     /// If `time` is out of range; in a constant that is a compile error. Use [`try_block`](Self::try_block) for a time known
     /// only at run time.
     #[must_use]
+    #[track_caller]
     pub const fn block(self, time: Duration) -> Self {
         Self::or_panic(self.try_block(time))
     }
@@ -177,6 +181,7 @@ impl Policy {
         }
     }
 
+    #[track_caller]
     const fn or_panic(policy: Result<Self, PolicyError>) -> Self {
         match policy {
             Ok(policy) => policy,

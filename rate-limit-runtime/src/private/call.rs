@@ -1,5 +1,8 @@
 //! One call of an annotated function.
 
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Poll, ready};
 use std::time::{Duration, SystemTime};
 
 use smallvec::SmallVec;
@@ -176,45 +179,64 @@ impl Call {
         })
     }
 
-    /// As [`admit`](Self::admit), for a call that is settled.
-    pub fn settled(self) -> Reply<Result<Settling, Rejection>> {
-        let (site, how) = (self.site, self.rules.iter().map(|asked| asked.settle).collect());
-        self.permit()
-            .map(move |permit| permit.map(|permit| Settling { site, permit, how }))
+    /// As [`admit`](Self::admit), for a call that is settled, by what is left in `place`.
+    pub fn settled(self, place: &mut Option<Settling>) -> impl Future<Output = Result<(), Rejection>> + Send {
+        let settling = place.insert(Settling {
+            site: self.site,
+            how: self.rules.iter().map(|asked| asked.settle).collect(),
+            permit: self.permit(),
+        });
+        poll_fn(|context| {
+            let permit = settling.permit.poll_in_place(context);
+            permit.map(|permit| match permit {
+                Some(Err(rejection)) => Err(*rejection),
+                _ => Ok(()),
+            })
+        })
     }
 }
 
-/// An admitted call that is to be settled.
+/// A call that is to be settled. The answer of the store stays in one place from the check to the settlement, so that the future
+/// of the function has room for it once.
 #[derive(Debug)]
 pub struct Settling {
     site: &'static Site,
-    permit: Permit,
+    permit: Reply<Result<Permit, Rejection>>,
     how: SmallVec<[Option<SettleOn>; 4]>,
 }
 
-/// Keeps what an admitted call is settled by.
-///
-/// # Errors
-///
-/// The rejection of one that was not.
-pub fn keep(place: &mut Option<Settling>, admitted: Result<Settling, Rejection>) -> Result<(), Rejection> {
-    *place = Some(admitted?);
-    Ok(())
+impl Settling {
+    fn permit(&self) -> Option<&Permit> {
+        self.permit.answer()?.as_ref().ok()
+    }
+}
+
+/// Whether the call was admitted.
+#[must_use]
+pub fn is_admitted(settling: &Option<Settling>) -> bool {
+    settling.as_ref().is_some_and(|settling| settling.permit().is_some())
 }
 
 /// Settles a call that was admitted. What goes wrong never reaches the caller.
-pub async fn settle(settling: Option<Settling>, success: bool) {
-    let Some(Settling { site, permit, how }) = settling else {
-        return;
-    };
-    let how = |place: usize| match (how.get(place).copied().flatten()?, success) {
-        (SettleOn::ResetOnSuccess, true) => Some(Settle::Reset),
-        (SettleOn::RefundOnSuccess, true) | (SettleOn::RefundOnError, false) => Some(Settle::Refund),
-        _ => None,
-    };
-    if let Err(error) = permit.settle(how).await {
-        permit.limiter().note_unsettled(site.method().name(), &error);
-    }
+pub fn settle(settling: &Option<Settling>, success: bool) -> impl Future<Output = ()> + Send + use<> {
+    let mut told = settling.as_ref().and_then(|settling| {
+        let permit = settling.permit()?;
+        let how = |place: usize| match (settling.how.get(place).copied().flatten()?, success) {
+            (SettleOn::ResetOnSuccess, true) => Some(Settle::Reset),
+            (SettleOn::RefundOnSuccess, true) | (SettleOn::RefundOnError, false) => Some(Settle::Refund),
+            _ => None,
+        };
+        Some((permit.settle(how), settling.site, permit.limiter().clone()))
+    });
+    // An `async` block would have room for all this twice.
+    poll_fn(move |context| {
+        if let Some((reply, site, limiter)) = &mut told
+            && let Err(error) = ready!(Pin::new(reply).poll(context))
+        {
+            limiter.note_unsettled(site.method().name(), &error);
+        }
+        Poll::Ready(())
+    })
 }
 
 /// What `deny_if` turns away.
@@ -255,7 +277,7 @@ pub const fn fixed_window(count: u32, window: u64) -> Policy {
     Policy::fixed_window(count, Duration::from_micros(window))
 }
 
-/// The count or capacity of an attribute that is a constant. Checked here, so that the compiler points at it.
+/// The count of an attribute that is a constant. Checked here, so that the compiler points at it.
 #[must_use]
 #[track_caller]
 pub const fn count(count: u32) -> u32 {
@@ -264,7 +286,16 @@ pub const fn count(count: u32) -> u32 {
     count
 }
 
-/// The window or block of an attribute that is a constant. Checked here, so that the compiler points at it.
+/// As [`count`], of a bucket.
+#[must_use]
+#[track_caller]
+pub const fn capacity(capacity: u32) -> u32 {
+    assert!(capacity > 0, "a capacity of 0 admits nobody: write 1 or more");
+    assert!(capacity <= Policy::MAX_COUNT, "a capacity is at most 10,000,000");
+    capacity
+}
+
+/// The window of an attribute that is a constant. Checked here, so that the compiler points at it.
 #[must_use]
 #[track_caller]
 pub const fn window(window: Duration) -> Duration {
@@ -277,6 +308,21 @@ pub const fn window(window: Duration) -> Duration {
         "a window is at most 36,500 days"
     );
     window
+}
+
+/// As [`window`], of a block.
+#[must_use]
+#[track_caller]
+pub const fn block(block: Duration) -> Duration {
+    assert!(
+        block.as_nanos() >= Policy::MIN_WINDOW.as_nanos(),
+        "a block is at least 1 millisecond"
+    );
+    assert!(
+        block.as_nanos() <= Policy::MAX_WINDOW.as_nanos(),
+        "a block is at most 36,500 days"
+    );
+    block
 }
 
 /// The refill of an attribute that is a constant. Checked here, so that the compiler points at it.

@@ -4,8 +4,8 @@ mod call;
 mod subject;
 
 pub use self::call::{
-    Call, SettleOn, ambient, count, denied, fixed_window, keep, limiter, on_limit, refill, settle, sliding_window,
-    window,
+    Call, SettleOn, ambient, block, capacity, count, denied, fixed_window, is_admitted, limiter, on_limit, refill,
+    settle, sliding_window, window,
 };
 pub use self::subject::{AddressKey, KeyParts, SubjectKey};
 pub use crate::failure::OnStoreError;

@@ -40,6 +40,27 @@ impl<T> Reply<T> {
     }
 }
 
+impl<T> Reply<T> {
+    /// Waits for the answer and leaves it where it is: nothing else has to have room for it.
+    pub(crate) fn poll_in_place(&mut self, context: &mut Context<'_>) -> Poll<Option<&T>> {
+        if let State::Pending(answer) = &mut self.0 {
+            match answer.as_mut().poll(context) {
+                Poll::Ready(answer) => self.0 = State::Ready(Some(answer)),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+        Poll::Ready(self.answer())
+    }
+
+    /// The answer, if it is there.
+    pub(crate) const fn answer(&self) -> Option<&T> {
+        match &self.0 {
+            State::Ready(answer) => answer.as_ref(),
+            State::Pending(_) => None,
+        }
+    }
+}
+
 impl<T: Unpin> Future for Reply<T> {
     type Output = T;
 

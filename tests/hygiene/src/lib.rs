@@ -26,7 +26,11 @@
 
 pub mod arguments;
 pub mod bare;
+pub mod blocks;
 pub mod free;
+pub mod futures;
 pub mod hostile;
 pub mod methods;
+pub mod options;
 pub mod responses;
+pub mod stacked;

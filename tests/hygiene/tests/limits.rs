@@ -5,10 +5,10 @@ use std::pin::Pin;
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use limits::{Limiter, ManualClock, MemoryStore, Rejection};
+use limits::{client, Limiter, ManualClock, MemoryStore, Rejection};
 use rate_limit_hygiene::arguments::{self, Pair};
 use rate_limit_hygiene::methods::{Api, Portal};
-use rate_limit_hygiene::{bare, free, hostile, methods, responses};
+use rate_limit_hygiene::{bare, blocks, free, futures, hostile, methods, options, responses, stacked};
 
 fn limiter() -> Limiter {
     let store = MemoryStore::builder().clock(&ManualClock::new()).build();
@@ -155,6 +155,126 @@ async fn responses_of_each_form() {
 }
 
 #[tokio::test]
+async fn several_limits_on_one_function() {
+    let own = limiter();
+    let mut portal = stacked::Portal { id: 1 };
+    scoped(async {
+        one_of_two!(
+            stacked::checked(1),
+            stacked::settled(1, "a".to_owned(), 2, 3),
+            portal.checked(2),
+            portal.settled(0),
+        );
+        assert_eq!(stacked::each_its_way(1, true).await, Ok(1));
+        assert_eq!(
+            stacked::each_its_way(1, false).await,
+            Err(None),
+            "the success is cleared"
+        );
+        assert!(matches!(stacked::each_its_way(1, true).await, Err(Some(_))));
+        assert_eq!(stacked::each_its_way(2, true).await, Ok(2), "another client");
+        assert_eq!([stacked::once(&own, 1).await, stacked::once(&own, 1).await], [1, 0]);
+        assert_eq!(stacked::once(&own, 9).await, 0, "denied");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn limits_on_blocks_and_traits() {
+    use blocks::{Api as _, Portal, Settled, Shape};
+    let portal = Portal { id: 1 };
+    scoped(async {
+        one_of_two!(
+            portal.by_reference(1),
+            portal.changed(1),
+            portal.later(),
+            Settled(&1).line("a".to_owned()),
+            Settled(&1).ignored(1, 2, 3),
+            portal.required(1),
+            Settled(&"a").required(1),
+            portal.provided(1),
+        );
+        assert!(
+            Settled(&"a").provided(1).await.is_err(),
+            "the trait's own body is one method"
+        );
+        assert_eq!([portal.nearest().await, portal.nearest().await], [Ok(1), Ok(1)]);
+        assert!(portal.nearest().await.is_err());
+        for _ in 0..3 {
+            assert_eq!([portal.healthy().await, portal.health(7).await], [Ok(1), Ok(7)]);
+        }
+        let shape: &dyn Shape = &portal;
+        assert_eq!((shape.shape(), portal.name(), portal.id()), ("portal", "api", 1));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn futures_that_are_returned() {
+    scoped(async {
+        drop((futures::checked(1), futures::settled(1, 2), futures::boxed(&1)));
+        one_of_two!(
+            futures::checked(1),
+            futures::settled(1, 2),
+            futures::boxed(&1),
+            futures::permit(1),
+        );
+        assert_eq!(futures::settled_boxed(1, false).await, Err(None));
+        one_of_two!(futures::settled_boxed(1, true));
+        assert_eq!([futures::on_limit(1).await, futures::on_limit(1).await], [1, 0]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn every_way_to_count() {
+    let now = std::time::SystemTime::now();
+    scoped(async {
+        one_of_two!(
+            options::bucket(1),
+            options::bucket_of_constants(1, now),
+            options::fixed(1),
+            options::block(1),
+            options::cost(7),
+            options::settled_cost(1),
+            options::skip(1, false),
+            options::settled_skip(1, false),
+            options::permit(1),
+            options::unused_permit(1),
+            options::refund_on_error_by(7, String::new()),
+            client::scope("alice", options::ambient()),
+            client::scope("alice", options::settled_ambient()),
+        );
+        assert!(options::cost(8).await.is_err(), "it can never be admitted");
+        for _ in 0..3 {
+            assert_eq!(
+                [options::skip(1, true).await, options::observe(1).await],
+                [Ok(1), Ok(1)]
+            );
+            assert_eq!(options::settled_deny(1).await, Ok(1));
+            assert_eq!(options::refund_on_error_by(8, String::new()).await, Ok(8), "given back");
+        }
+        assert!(options::ambient().await.is_err(), "nobody");
+        assert!(options::deny(1, Some("bot")).await.is_err());
+        assert_eq!(options::deny(1, None).await, Ok(1));
+        assert!(options::settled_deny(0).await.is_err());
+        assert_eq!(options::refund_on_success(1, true).await, Ok(1));
+        assert_eq!(options::refund_on_success(1, false).await, Err(None));
+        assert!(matches!(options::refund_on_success(1, true).await, Err(Some(_))));
+        assert_eq!(options::refund_on_error(1, false).await, Err(None));
+        one_of_two!(options::refund_on_error(1, true));
+        let mut ran = [false; 4];
+        let [first, second, third, fourth] = &mut ran;
+        options::nothing(first).await;
+        options::nothing(second).await;
+        options::refund_nothing(third).await;
+        options::refund_nothing(fourth).await;
+        assert_eq!(ran, [true, false, true, false]);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn where_there_is_no_prelude() {
     let own = limiter();
     scoped(async {
@@ -162,6 +282,17 @@ async fn where_there_is_no_prelude() {
         assert_eq!(statuses(|| bare::opaque(1, 2)).await, [200, 429]);
         assert_eq!(statuses(|| bare::settled_opaque(1, 2)).await, [200, 429]);
         assert_eq!([bare::given(&own, 1).await, bare::given(&own, 1).await], [1, 0]);
+        {
+            use bare::{Api as _, Portal};
+            one_of_two!(
+                bare::stacked(1, 2),
+                bare::permit(1),
+                bare::later(1),
+                client::scope("alice", bare::ambient()),
+                Portal.required(1),
+                Portal.provided(1),
+            );
+        }
     })
     .await;
 }
@@ -175,6 +306,20 @@ async fn where_names_mean_something_else() {
             hostile::settled(1, 2),
             hostile::settled_by_type(&own, 1)
         );
+        {
+            use hostile::{Api as _, Portal};
+            one_of_two!(
+                hostile::stacked(1, 2),
+                hostile::refunded(1, 2),
+                hostile::permit_of(&own, 1),
+                hostile::later(1),
+                hostile::by_time(1, std::time::SystemTime::now()),
+                client::scope("alice", hostile::ambient()),
+                Portal.required(1),
+                Portal.provided(1),
+                Portal.method(1),
+            );
+        }
         assert_eq!(statuses(|| hostile::opaque(1, 2)).await, [200, 429]);
         assert_eq!(statuses(|| hostile::settled_opaque(1, 2)).await, [200, 429]);
     })

@@ -1,6 +1,6 @@
 use rate_limit::{Rejection, limit_per_time};
 
-#[limit_per_time]
+#[limit_per_time(5, key = user, algorithm = token_bucket, capacity = 3, refill = "50s")]
 async fn login(user: u64) -> Result<u64, Rejection> {
     Ok(user)
 }

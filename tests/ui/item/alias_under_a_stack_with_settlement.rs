@@ -1,0 +1,13 @@
+use rate_limit::limit_per_time as other;
+use rate_limit::{Rejection, limit_per_time};
+
+#[limit_per_time(5, "10m", key = user, reset_on_success)]
+#[limit_per_time(50, "1h", key = user)]
+#[other(100, "1d", key = user)]
+async fn login(user: u64) -> Result<u64, Rejection> {
+    Ok(user)
+}
+
+fn main() {
+    let _ = login(7);
+}

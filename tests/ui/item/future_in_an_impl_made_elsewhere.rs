@@ -1,0 +1,20 @@
+use std::future::Future;
+
+use rate_limit::{Rejection, limit_per_time};
+
+struct Portal;
+
+#[limit_per_time(5, "10m", key = user)]
+impl Portal {
+    fn login(&self, user: u64) -> impl Future<Output = Result<u64, Rejection>> {
+        std::future::ready(Ok(user))
+    }
+
+    async fn logout(&self, user: u64) -> Result<u64, Rejection> {
+        Ok(user)
+    }
+}
+
+fn main() {
+    let _ = (Portal.login(7), Portal.logout(7));
+}

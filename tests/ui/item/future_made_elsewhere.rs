@@ -1,0 +1,16 @@
+use std::future::Future;
+
+use rate_limit::{Rejection, limit_per_time};
+
+#[limit_per_time(5, "10m", key = user)]
+fn login(user: u64) -> impl Future<Output = Result<u64, Rejection>> {
+    check(user)
+}
+
+async fn check(user: u64) -> Result<u64, Rejection> {
+    Ok(user)
+}
+
+fn main() {
+    let _ = login(7);
+}

@@ -1,0 +1,12 @@
+use std::future::Future;
+
+use rate_limit::limit_per_time;
+
+#[limit_per_time(5, "10m", key = user)]
+fn login(user: u64) -> impl Future<Output = u64> {
+    async move { user }
+}
+
+fn main() {
+    let _ = login(7);
+}

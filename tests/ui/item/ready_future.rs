@@ -1,0 +1,12 @@
+use std::future::{Ready, ready};
+
+use rate_limit::{Rejection, limit_per_time};
+
+#[limit_per_time(5, "10m", key = user)]
+fn login(user: u64) -> Ready<Result<u64, Rejection>> {
+    ready(Ok(user))
+}
+
+fn main() {
+    let _ = login(7);
+}

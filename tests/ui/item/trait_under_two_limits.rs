@@ -1,0 +1,22 @@
+#![allow(async_fn_in_trait)]
+
+use rate_limit::{Rejection, limit_per_time};
+
+#[limit_per_time(5, "10m", key = user)]
+#[limit_per_time(100, "1d", key = user)]
+trait Api {
+    async fn login(&self, user: u64) -> Result<u64, Rejection>;
+}
+
+struct Portal;
+
+#[limit_per_time(key = user)]
+impl Api for Portal {
+    async fn login(&self, user: u64) -> Result<u64, Rejection> {
+        Ok(user)
+    }
+}
+
+fn main() {
+    let _ = Portal.login(7);
+}

@@ -1,0 +1,12 @@
+use std::time::Duration;
+
+use rate_limit::{Rejection, limit_per_time};
+
+#[limit_per_time(5, "10m", key = user, block = Duration::ZERO)]
+async fn login(user: u64) -> Result<u64, Rejection> {
+    Ok(user)
+}
+
+fn main() {
+    let _ = login(7);
+}
