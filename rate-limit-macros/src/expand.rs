@@ -242,7 +242,7 @@ fn settled(model: &mut Model, call: &TokenStream, body: &TokenStream) -> TokenSt
 /// Settles `permit` by `out`, an expression, and answers with its value.
 ///
 /// ```text
-///     let kept = match { let out = OUT; use __rate_limit::outcome::*; (&&&__rate_limit::Outcome::of(&out)).split(out) } {
+///     let kept = match { let out = OUT; (&&&__rate_limit::Outcome::of(&out)).split(out) } {
 ///         Continue(kept) => kept,
 ///         Break(out) => return out,
 ///     };
@@ -256,7 +256,7 @@ fn settled(model: &mut Model, call: &TokenStream, body: &TokenStream) -> TokenSt
 ///
 /// ```text
 ///     let out = OUT;
-///     let success = { use __rate_limit::outcome::*; (&&&__rate_limit::Outcome::of(&out)).is_success(&out) };
+///     let success = (&&&__rate_limit::Outcome::of(&out)).is_success(&out);
 ///     __rate_limit::settle(&permit, success).await;
 ///     out
 /// ```
@@ -269,10 +269,7 @@ fn settle(model: &Model, out: &TokenStream) -> TokenStream {
             Some(success) => {
                 quote_spanned!(Span::mixed_site()=> __rate_limit::is_admitted(&__permit) && __rate_limit::is_success_by(&__out, #success))
             }
-            None => quote_spanned! {Span::mixed_site()=> {
-                use __rate_limit::outcome::*;
-                (&&&__rate_limit::Outcome::of(&__out)).__is_success(&__out)
-            }},
+            None => quote_spanned!(Span::mixed_site()=> (&&&__rate_limit::Outcome::of(&__out)).__is_success(&__out)),
         };
         let answer = answer(model, quote_spanned!(Span::mixed_site()=> __out));
         return quote_spanned! {Span::mixed_site()=>
@@ -286,10 +283,7 @@ fn settle(model: &Model, out: &TokenStream) -> TokenStream {
         Some(success) => {
             quote_spanned!(Span::mixed_site()=> __rate_limit::split_by(__rate_limit::is_admitted(&__permit), __out, #success))
         }
-        None => quote_spanned! {Span::mixed_site()=>
-            use __rate_limit::outcome::*;
-            (&&&__rate_limit::Outcome::of(&__out)).__split(__out)
-        },
+        None => quote_spanned!(Span::mixed_site()=> (&&&__rate_limit::Outcome::of(&__out)).__split(__out)),
     };
     let failure = answer(model, quote_spanned!(Span::mixed_site()=> __out));
     let success = answer(
@@ -322,8 +316,12 @@ fn site(rules: &Rules) -> TokenStream {
         None => quote_spanned!(Span::mixed_site()=> __rate_limit::Site::derived(|| ())),
     };
     let marker = local(MARKER);
+    let resets = |rule: &Rule| rule.settle.is_some_and(|settle| settle.on == SettleOn::ResetOnSuccess);
+    let by_type = (rules.settles() && rules.success.is_none()) || rules.rules.iter().any(resets);
+    let traits = by_type.then(|| quote_spanned!(Span::mixed_site()=> use __rate_limit::by_type::*;));
     quote_spanned! {Span::mixed_site()=>
         use #krate::__private as __rate_limit;
+        #traits
         static #marker: __rate_limit::Site = #site;
     }
 }
@@ -365,11 +363,13 @@ fn call(rules: &Rules) -> TokenStream {
         let client = client(rule);
         let policy = policy(&rule.policy);
         let asked = asked(rule);
+        let further = (!asked.is_empty()).then(|| quote_spanned!(Span::mixed_site()=> let __call = __call #asked;));
         call.extend(match &rule.skip_if {
             None => quote_spanned! {Span::mixed_site()=>
                 let __client = #client;
                 let __policy = #policy;
-                let __call = #so_far.rule(__policy, __client)#asked;
+                let __call = #so_far.rule(__policy, __client);
+                #further
             },
             Some(skip_if) => quote_spanned! {Span::mixed_site()=>
                 let __skipped: ::core::primitive::bool = #skip_if;
@@ -411,9 +411,7 @@ fn client(rule: &Rule) -> TokenStream {
             on: SettleOn::ResetOnSuccess,
         }) => {
             let check = Ident::new("reset_on_success", span.resolved_at(Span::mixed_site()));
-            Some(quote_spanned! {Span::mixed_site()=>
-                .#check(|__types| { use __rate_limit::{AddressKey as _, SubjectKey as _}; (&&__types).__subject() })
-            })
+            Some(quote_spanned!(Span::mixed_site()=> .#check(|__types| (&&__types).__subject())))
         }
         _ => None,
     };

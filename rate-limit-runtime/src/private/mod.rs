@@ -7,7 +7,7 @@ pub use self::call::{
     Call, SettleOn, ambient, block, capacity, count, denied, fixed_window, is_admitted, limiter, on_limit, refill,
     settle, sliding_window, window,
 };
-pub use self::subject::{AddressKey, KeyParts, SubjectKey};
+pub use self::subject::KeyParts;
 pub use crate::failure::OnStoreError;
 #[cfg(feature = "actix-web")]
 pub use crate::integrations::actix_web::Either as EitherResponder;
@@ -18,7 +18,8 @@ pub use crate::outcome::{Kept, Outcome, is_success_by, split_by};
 pub use crate::policy::Policy;
 pub use crate::rejection::FromRejection;
 
-/// The traits that tell a success by type, to be had all at once.
-pub mod outcome {
-    pub use crate::outcome::{AnyResult, AnyValue, ResultWithStatus, WithStatus};
+/// The traits that decide by type, to be had all at once and without their names.
+pub mod by_type {
+    pub use super::subject::{AddressKey as _, SubjectKey as _};
+    pub use crate::outcome::{AnyResult as _, AnyValue as _, ResultWithStatus as _, WithStatus as _};
 }
