@@ -23,6 +23,10 @@
 //! * [`install`] makes a [`Limiter`] decide for the process: over Redis (`Limiter::redis`), or in memory. Until one
 //!   is installed, limits hold within the process.
 //! * [`Limiter::check`], [`peek`](Limiter::peek) and [`reset`](Limiter::reset) do by hand what the attribute does.
+//! * [`Limiter::check`] also limits what is no function, such as each message of a WebSocket: the attribute on its handler limits the
+//!   upgrade alone.
+//! * [`ClientIpSource`] tells whose address a request comes from, [`BotFilter`] who calls himself a bot, [`HeaderDialect`] how a client is
+//!   told how it stands; the modules of the frameworks put them to use.
 //! * A function answers a refusal through [`FromRejection`]: any `Result` whose error is made from a [`Rejection`].
 //!
 //! # Features
@@ -30,7 +34,9 @@
 //! | feature | what it adds |
 //! |---|---|
 //! | `redis` (default) | `RedisStore`, on Tokio |
-//! | `axum` | refusals as axum responses; handlers that return `Response` or `impl IntoResponse` |
+//! | `axum` | refusals as axum responses; handlers that return `Response` or `impl IntoResponse`; layers and extractors |
+//! | `actix-web` | the same for actix-web, with `HttpResponse` and `impl Responder`; middleware and extractors |
+//! | `tonic` | refusals as `Status`: `RESOURCE_EXHAUSTED` with `RetryInfo` |
 //! | `test-util` | `ManualClock`, and `contract`: the suite that every store must pass |
 
 #![forbid(unsafe_code)]
