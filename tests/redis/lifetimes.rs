@@ -183,13 +183,13 @@ async fn red_04_a_block_lives_as_long_as_it_lasts() {
 async fn alg_10_the_largest_buckets_and_windows_neither_overflow_nor_expire_at_once() {
     let bench = Bench::new().await;
     let longest = Policy::MAX_WINDOW;
+    // None so short that its key is gone before it is looked at: keys go by the server's own clock.
     let policies = [
         Policy::token_bucket(1, longest),
         Policy::token_bucket(Policy::MAX_COUNT, longest / Policy::MAX_COUNT),
-        Policy::token_bucket(1, Duration::from_micros(1)),
         Policy::fixed_window(1, longest),
         Policy::fixed_window(Policy::MAX_COUNT, longest),
-        Policy::fixed_window(Policy::MAX_COUNT, ms(1)),
+        Policy::fixed_window(Policy::MAX_COUNT, seconds(60)),
     ];
     for policy in policies {
         for block in [None, Some(longest)] {

@@ -129,6 +129,21 @@ fn portal_on_redis() {
     the_portal(&Server::start("portal", &[("REDIS_URL", &redis.url())]));
 }
 
+/// Accounts are each instance's own here; the limit is one.
+#[test]
+fn portal_on_two_instances_is_one_budget() {
+    let redis = RedisServer::start();
+    let url = redis.url();
+    let instances = [(); 2].map(|()| Server::start("portal", &[("REDIS_URL", &url)]));
+    for instance in &instances {
+        register(instance, "20230001");
+    }
+    let statuses: Vec<u16> = (0..6)
+        .map(|n| login(&instances[n % 2], "20230001", "guess").status)
+        .collect();
+    assert_eq!(statuses, [401, 401, 401, 401, 401, 429]);
+}
+
 #[test]
 fn portal_goes_on_when_redis_stops() {
     let mut redis = RedisServer::start();
