@@ -1,6 +1,7 @@
 //! actix-web: handlers, middleware, extractors.
 
 mod client;
+mod forwarded_corpus;
 mod handlers;
 mod middleware;
 mod workers;

@@ -1,59 +1,58 @@
-//! A corpus of forwarding headers, each with the address that it comes to.
+//! Forwarding headers come to their address, also through axum.
 
-use std::net::IpAddr;
+#[path = "../support/forwarded_corpus.rs"]
+mod corpus;
 
-use http::{HeaderMap, HeaderName, HeaderValue};
-use rate_limit::ClientIpSource;
+use std::net::{IpAddr, SocketAddr};
 
-const CORPUS: &str = include_str!("forwarded.txt");
+use axum::extract::{ConnectInfo, FromRequestParts as _};
+use http::{HeaderMap, HeaderValue, Request};
+use rate_limit::ClientIp;
+
+use self::corpus::{Row, rows, source};
 
 fn ip(text: &str) -> IpAddr {
     text.parse().expect("an address")
 }
 
-fn source(header: &str) -> (ClientIpSource, HeaderName) {
-    let trusted = || ["10.0.0.0/8", "fd00::/8"].map(|net| net.parse().expect("a network"));
-    match header {
-        "xff" => (
-            ClientIpSource::x_forwarded_for(trusted()),
-            HeaderName::from_static("x-forwarded-for"),
-        ),
-        "fwd" => (
-            ClientIpSource::forwarded(trusted()),
-            HeaderName::from_static("forwarded"),
-        ),
-        "real" => {
-            let name = HeaderName::from_static("x-real-ip");
-            (ClientIpSource::header(name.clone(), trusted()), name)
-        }
-        other => panic!("no such header: {other}"),
-    }
-}
-
-fn unescaped(line: &str) -> String {
-    let line = line
-        .strip_prefix('<')
-        .and_then(|line| line.strip_suffix('>'))
-        .expect("a line is in angles");
-    line.replace("\\t", "\t").replace("\\p", "|").replace("\\\\", "\\")
+fn headers(row: &Row) -> HeaderMap {
+    let value = |line: &String| HeaderValue::from_bytes(line.as_bytes()).expect("a value");
+    row.lines.iter().map(|line| (row.header.clone(), value(line))).fold(
+        HeaderMap::new(),
+        |mut headers, (name, value)| {
+            headers.append(name, value);
+            headers
+        },
+    )
 }
 
 #[test]
 fn ip_03_each_header_of_the_corpus_comes_to_its_address() {
     let mut seen = 0;
-    for row in CORPUS.lines().filter(|row| !row.starts_with('#')) {
-        let cells: Vec<&str> = row.split(" | ").collect();
-        let (source, name) = source(cells[0]);
-        let mut headers = HeaderMap::new();
-        for line in &cells[3..] {
-            let value = HeaderValue::from_bytes(unescaped(line).as_bytes()).expect("a value");
-            headers.append(name.clone(), value);
-        }
-        let resolved = source.resolve(ip(cells[1]), &headers);
-        assert_eq!(resolved.ip(), ip(cells[2]).to_canonical(), "{row}");
+    for row in rows() {
+        assert_eq!(
+            row.source.resolve(row.peer, &headers(&row)).ip(),
+            row.resolved,
+            "{}",
+            row.text
+        );
         seen += 1;
     }
     assert!(seen >= 200, "{seen}");
+}
+
+#[tokio::test]
+async fn ip_03_and_so_it_does_through_axum() {
+    for row in rows() {
+        let (mut parts, ()) = Request::new(()).into_parts();
+        parts.headers = headers(&row);
+        parts.extensions.insert(ConnectInfo(SocketAddr::new(row.peer, 4711)));
+        parts.extensions.insert(row.source.clone());
+        let client = ClientIp::from_request_parts(&mut parts, &())
+            .await
+            .expect("the peer is known");
+        assert_eq!(client.ip(), row.resolved, "{}", row.text);
+    }
 }
 
 /// Whatever stands left, what the proxy adds is what counts, and nothing panics.

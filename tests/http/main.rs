@@ -6,3 +6,4 @@ mod client_ip;
 mod dialects;
 mod forwarded_corpus;
 mod problems;
+mod websocket;
