@@ -4,5 +4,7 @@
 pub mod actix_web;
 #[cfg(feature = "axum")]
 pub mod axum;
+#[cfg(any(feature = "actix-web", feature = "axum"))]
+mod route_limit;
 #[cfg(feature = "tonic")]
 mod tonic;

@@ -14,19 +14,16 @@ use http::HeaderMap;
 
 use super::extract::client_ip;
 use super::headers;
-use crate::charged;
 use crate::client;
-use crate::current::current;
 use crate::failure::OnStoreError;
 use crate::http::client_ip::ClientIpSource;
 use crate::http::dialect::HeaderDialect;
+use crate::integrations::route_limit::{Charged, RouteLimit};
 use crate::key::{Client, Key, KeyError};
 use crate::limiter::Limiter;
-use crate::method::Method;
 use crate::policy::Policy;
 use crate::rejection::Rejection;
 use crate::report;
-use crate::rule::Rule;
 use crate::to_key::ToKey;
 
 /// Finds the client of a request, if it has one.
@@ -138,16 +135,9 @@ pub fn rate_headers<B: MessageBody + 'static>(
 /// ```
 #[derive(Clone)]
 pub struct LimitRoute {
-    method: Method,
-    policy: Policy,
+    limit: RouteLimit,
     find: Rc<Find>,
-    on_store_error: Option<OnStoreError>,
-    limiter: Option<Limiter>,
 }
-
-/// The names of the limits that have charged a request.
-#[derive(Default)]
-struct Charged(Vec<Method>);
 
 impl LimitRoute {
     /// For each client that this finds in a request. A request in which it finds none is turned away.
@@ -167,25 +157,22 @@ impl LimitRoute {
 
     fn of(name: &'static str, policy: Policy, find: Rc<Find>) -> Self {
         Self {
-            method: Method::named(name),
-            policy,
+            limit: RouteLimit::new(name, policy),
             find,
-            on_store_error: None,
-            limiter: None,
         }
     }
 
     /// What holds while the store does not decide, if not what the limiter says.
     #[must_use]
     pub fn on_store_error(mut self, mode: OnStoreError) -> Self {
-        self.on_store_error = Some(mode);
+        self.limit.on_store_error = Some(mode);
         self
     }
 
     /// The limiter that decides, if not the installed one.
     #[must_use]
     pub fn limiter(mut self, limiter: Limiter) -> Self {
-        self.limiter = Some(limiter);
+        self.limit.limiter = Some(limiter);
         self
     }
 
@@ -197,8 +184,10 @@ impl LimitRoute {
             let limit = self.clone();
             Box::pin(async move {
                 match limit.admit(&request).await {
-                    Ok(None) => Ok(next.call(request).await?.map_into_left_body()),
-                    Ok(Some(key)) => Ok(charged::scope(key, next.call(request)).await?.map_into_left_body()),
+                    Ok(charged) => {
+                        let answer = RouteLimit::answer(charged, next.call(request)).await?;
+                        Ok(answer.map_into_left_body())
+                    }
                     Err(rejection) => Ok(request.into_response(rejection.error_response()).map_into_right_body()),
                 }
             })
@@ -207,39 +196,22 @@ impl LimitRoute {
 
     /// The counter that was charged, unless another limit of this name has charged it.
     async fn admit(&self, request: &ServiceRequest) -> Result<Option<Key>, Rejection> {
-        if !self.is_first(request) {
+        let is_first = {
+            let mut extensions = request.extensions_mut();
+            let mut charged = extensions.remove::<Charged>().unwrap_or_default();
+            let is_first = charged.is_first(&self.limit);
+            extensions.insert(charged);
+            is_first
+        };
+        if !is_first {
             return Ok(None);
         }
-        let client = (self.find)(request).unwrap_or(Err(KeyError::Missing));
-        let client = client.map_err(|error| Rejection::of_nobody(&error, self.method, self.policy))?;
-        let mut rule = Rule::new(self.policy, Key::new(self.method, client));
-        if let Some(mode) = self.on_store_error {
-            rule = rule.on_store_error(mode);
-        }
-        let answer = current(self.limiter.clone()).check(rule).await;
-        report::note_answer(self.method.label(), &answer);
-        answer.map(|_| Some(rule.charge().key))
-    }
-
-    /// Whether no limit of this name has charged the request yet.
-    fn is_first(&self, request: &ServiceRequest) -> bool {
-        let mut extensions = request.extensions_mut();
-        if !extensions.contains::<Charged>() {
-            extensions.insert(Charged::default());
-        }
-        let Some(Charged(methods)) = extensions.get_mut::<Charged>() else {
-            return true;
-        };
-        let first = !methods.contains(&self.method);
-        if first {
-            methods.push(self.method);
-        }
-        first
+        self.limit.admit((self.find)(request)).await.map(Some)
     }
 }
 
 impl fmt::Debug for LimitRoute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "LimitRoute({}, {})", self.method.name(), self.policy)
+        write!(f, "LimitRoute({}, {})", self.limit.method.name(), self.limit.policy)
     }
 }

@@ -14,17 +14,13 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::peer::{self, Find};
-use crate::charged;
-use crate::current::current;
 use crate::failure::OnStoreError;
 use crate::http::client_ip::ClientIpSource;
-use crate::key::{Key, KeyError};
+use crate::integrations::route_limit::{Charged, RouteLimit};
+use crate::key::Key;
 use crate::limiter::Limiter;
-use crate::method::Method;
 use crate::policy::Policy;
 use crate::rejection::Rejection;
-use crate::report;
-use crate::rule::Rule;
 use crate::to_key::ToKey;
 
 /// A layer that limits a route before the body of a request is read: the attribute comes to see a request only once its arguments were
@@ -44,15 +40,9 @@ use crate::to_key::ToKey;
 ///     .route_layer(LimitRoute::by_address("login-by-address", policy, ClientIpSource::peer()));
 /// ```
 #[derive(Clone)]
-pub struct LimitRoute(Arc<Limit>);
-
-#[derive(Clone)]
-struct Limit {
-    method: Method,
-    policy: Policy,
+pub struct LimitRoute {
+    limit: RouteLimit,
     find: Arc<Find>,
-    on_store_error: Option<OnStoreError>,
-    limiter: Option<Limiter>,
 }
 
 impl LimitRoute {
@@ -72,36 +62,42 @@ impl LimitRoute {
     }
 
     fn of(name: &'static str, policy: Policy, find: Arc<Find>) -> Self {
-        Self(Arc::new(Limit {
-            method: Method::named(name),
-            policy,
+        Self {
+            limit: RouteLimit::new(name, policy),
             find,
-            on_store_error: None,
-            limiter: None,
-        }))
+        }
     }
 
     /// What holds while the store does not decide, if not what the limiter says.
     #[must_use]
-    pub fn on_store_error(self, mode: OnStoreError) -> Self {
-        self.with(|limit| limit.on_store_error = Some(mode))
+    pub fn on_store_error(mut self, mode: OnStoreError) -> Self {
+        self.limit.on_store_error = Some(mode);
+        self
     }
 
     /// The limiter that decides, if not the installed one.
     #[must_use]
-    pub fn limiter(self, limiter: Limiter) -> Self {
-        self.with(|limit| limit.limiter = Some(limiter))
+    pub fn limiter(mut self, limiter: Limiter) -> Self {
+        self.limit.limiter = Some(limiter);
+        self
     }
 
-    fn with(mut self, change: impl FnOnce(&mut Limit)) -> Self {
-        change(Arc::make_mut(&mut self.0));
-        self
+    /// The counter that was charged, unless another layer of this name has charged it.
+    async fn admit(&self, parts: &mut Parts) -> Result<Option<Key>, Rejection> {
+        if !parts
+            .extensions
+            .get_or_insert_default::<Charged>()
+            .is_first(&self.limit)
+        {
+            return Ok(None);
+        }
+        self.limit.admit((self.find)(parts)).await.map(Some)
     }
 }
 
 impl fmt::Debug for LimitRoute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "LimitRoute({}, {})", self.0.method.name(), self.0.policy)
+        write!(f, "LimitRoute({}, {})", self.limit.method.name(), self.limit.policy)
     }
 }
 
@@ -123,30 +119,6 @@ pub struct LimitedRoute<S> {
     limit: LimitRoute,
 }
 
-/// The names of the layers that have charged a request.
-#[derive(Clone, Default)]
-struct Charged(Vec<Method>);
-
-impl Limit {
-    /// The counter that was charged, unless another layer of this name has charged it.
-    async fn admit(&self, parts: &mut Parts) -> Result<Option<Key>, Rejection> {
-        let charged = parts.extensions.get_or_insert_default::<Charged>();
-        if charged.0.contains(&self.method) {
-            return Ok(None);
-        }
-        charged.0.push(self.method);
-        let client = (self.find)(parts).unwrap_or(Err(KeyError::Missing));
-        let client = client.map_err(|error| Rejection::of_nobody(&error, self.method, self.policy))?;
-        let mut rule = Rule::new(self.policy, Key::new(self.method, client));
-        if let Some(mode) = self.on_store_error {
-            rule = rule.on_store_error(mode);
-        }
-        let answer = current(self.limiter.clone()).check(rule).await;
-        report::note_answer(self.method.label(), &answer);
-        answer.map(|_| Some(rule.charge().key))
-    }
-}
-
 impl<S> Service<Request<Body>> for LimitedRoute<S>
 where
     S: Service<Request<Body>, Response = Response> + Clone + Send + 'static,
@@ -161,15 +133,14 @@ where
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let limit = Arc::clone(&self.limit.0);
+        let limit = self.limit.clone();
         // The service that is ready is the one to call, and a clone of it takes its place.
         let clone = self.inner.clone();
         let mut ready = std::mem::replace(&mut self.inner, clone);
         Box::pin(async move {
             let (mut parts, body) = request.into_parts();
             match limit.admit(&mut parts).await {
-                Ok(None) => ready.call(Request::from_parts(parts, body)).await,
-                Ok(Some(key)) => charged::scope(key, ready.call(Request::from_parts(parts, body))).await,
+                Ok(charged) => RouteLimit::answer(charged, ready.call(Request::from_parts(parts, body))).await,
                 Err(rejection) => Ok(rejection.into_response()),
             }
         })
