@@ -241,7 +241,7 @@ impl Limiter {
                     charge: rule.charge(),
                     hit: *hit,
                 });
-                let admitted: SmallVec<[Admitted; 2]> = admitted.collect();
+                let admitted = admitted.collect();
                 Ok(Permit::new(self, decision(policy, &verdict), admitted, by))
             }
             Verdict::Denied { longest, .. } => refuse(RejectionKind::Limited, *longest),

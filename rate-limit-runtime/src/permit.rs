@@ -41,15 +41,10 @@ pub(crate) enum Settle {
 }
 
 impl Permit {
-    pub(crate) fn new(
-        limiter: Limiter,
-        decision: Decision,
-        admitted: impl IntoIterator<Item = Admitted>,
-        by: DecidedBy,
-    ) -> Self {
+    pub(crate) fn new(limiter: Limiter, decision: Decision, admitted: SmallVec<[Admitted; 2]>, by: DecidedBy) -> Self {
         Self {
             decision: Some(decision),
-            admitted: admitted.into_iter().collect(),
+            admitted,
             by,
             limiter,
         }

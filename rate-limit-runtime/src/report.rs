@@ -19,7 +19,7 @@ pub(crate) struct Report {
 }
 
 /// Runs a future, and tells the tightest decision of all that were made in it.
-#[allow(dead_code, reason = "for the integrations")]
+#[cfg_attr(not(any(feature = "actix-web", feature = "axum")), allow(dead_code))]
 pub(crate) async fn collect<F: Future>(future: F) -> (F::Output, Option<Report>) {
     REPORT
         .scope(Cell::new(None), async {

@@ -23,7 +23,7 @@ use crate::target::MARKER;
 ///     let client = __rate_limit::KeyParts::new().part(&(form.user)).finish();
 ///     let policy = __rate_limit::sliding_window(5, 600_000_000);
 ///     let call = __rate_limit::Call::new(&__RATE_LIMIT_SITE).rule(policy, client);
-///     if let Err(__rejection) = __call.admit().await {
+///     if let Err(rejection) = call.admit().await {
 ///         return <Result<Token, Error> as __rate_limit::FromRejection>::from_rejection(rejection);
 ///     }
 ///     { BODY }

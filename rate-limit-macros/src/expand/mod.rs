@@ -19,7 +19,7 @@ use self::rename::rename_self;
 use self::settle::settled;
 use crate::args::Args;
 use crate::error::Errors;
-use crate::future::braced;
+use crate::future::{FutureBody, braced};
 use crate::items::Items;
 use crate::model::{Model, Rule, Rules, SettleOn};
 use crate::params::local;
@@ -81,8 +81,8 @@ fn attributes(outermost: TokenStream, stacked: Vec<Stacked>) -> Result<Vec<Args>
 
 /// A function as it is limited.
 pub(crate) fn function(mut model: Model) -> Result<TokenStream> {
-    let limited = match &model.future {
-        Some(_) => in_future(&mut model)?,
+    let limited = match model.future.take() {
+        Some(future) => in_future(&mut model, future)?,
         None => {
             let body = braced(model.target.brace, &model.target.body);
             limited(&mut model, body)
@@ -107,10 +107,7 @@ pub(crate) fn function(mut model: Model) -> Result<TokenStream> {
 /// // Output
 /// fn login(user: u64) -> impl Future<Output = Result<Token, Error>> { BEFORE async move { LIMITED BODY } }
 /// ```
-fn in_future(model: &mut Model) -> Result<TokenStream> {
-    let Some(mut future) = model.future.take() else {
-        return Ok(TokenStream::new());
-    };
+fn in_future(model: &mut Model, mut future: FutureBody) -> Result<TokenStream> {
     if let Some(renamed) = future.renamed_self.take() {
         model.rules = rename_self(&model.rules, &renamed)?;
     }

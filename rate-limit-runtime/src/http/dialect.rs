@@ -65,3 +65,9 @@ fn insert_item(headers: &mut HeaderMap, header: &'static str, name: &str, parame
         headers.insert(HeaderName::from_static(header), value);
     }
 }
+
+/// Whether a `Cache-Control` lets a shared cache keep an answer. One that tells how a client stands is that client's alone.
+#[cfg(any(feature = "actix-web", feature = "axum"))]
+pub(crate) fn is_public(cache_control: &str) -> bool {
+    cache_control.to_ascii_lowercase().contains("public")
+}

@@ -17,7 +17,7 @@ use super::headers;
 use crate::client;
 use crate::failure::OnStoreError;
 use crate::http::client_ip::ClientIpSource;
-use crate::http::dialect::HeaderDialect;
+use crate::http::dialect::{self, HeaderDialect};
 use crate::integrations::route_limit::{Charged, RouteLimit};
 use crate::key::{Client, Key, KeyError};
 use crate::limiter::Limiter;
@@ -103,11 +103,7 @@ pub fn rate_headers<B: MessageBody + 'static>(
                 dialect.write(report.name, &report.decision, &mut told);
                 let headers = answer.headers_mut();
                 headers::insert(&told, headers);
-                let is_public = |value: &HeaderValue| {
-                    value
-                        .to_str()
-                        .is_ok_and(|value| value.to_ascii_lowercase().contains("public"))
-                };
+                let is_public = |value: &HeaderValue| value.to_str().is_ok_and(dialect::is_public);
                 if headers.get(CACHE_CONTROL).is_some_and(is_public) {
                     headers.insert(CACHE_CONTROL, HeaderValue::from_static("private"));
                 }

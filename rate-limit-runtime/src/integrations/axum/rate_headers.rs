@@ -9,7 +9,7 @@ use http::{HeaderValue, Request, Response};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::http::dialect::HeaderDialect;
+use crate::http::dialect::{self, HeaderDialect};
 use crate::report;
 
 /// A layer that writes on each answer how the client stands, by the tightest limit that the request met. A request that met none is
@@ -73,12 +73,8 @@ where
             if let (Some(report), true) = (report, dialect != HeaderDialect::None) {
                 let headers = answer.headers_mut();
                 dialect.write(report.name, &report.decision, headers);
-                let is_public = headers.get(CACHE_CONTROL).is_some_and(|value| {
-                    value
-                        .to_str()
-                        .is_ok_and(|value| value.to_ascii_lowercase().contains("public"))
-                });
-                if is_public {
+                let is_public = |value: &HeaderValue| value.to_str().is_ok_and(dialect::is_public);
+                if headers.get(CACHE_CONTROL).is_some_and(is_public) {
                     headers.insert(CACHE_CONTROL, HeaderValue::from_static("private"));
                 }
             }
