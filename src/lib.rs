@@ -36,6 +36,7 @@
 //! | `redis` (default) | `RedisStore`, on Tokio |
 //! | `axum` | refusals as axum responses; handlers that return `Response` or `impl IntoResponse`; layers and extractors |
 //! | `actix-web` | the same for actix-web, with `HttpResponse` and `impl Responder`; middleware and extractors |
+//! | `sql-postgres`, `sql-mysql`, `sql-sqlite` | `SqlStore`: token buckets in a database, also in the caller's transaction, over sqlx on Tokio |
 //! | `tonic` | refusals as `Status`: `RESOURCE_EXHAUSTED` with `RetryInfo` |
 //! | `test-util` | `ManualClock`, and `contract`: the suite that every store must pass |
 
@@ -57,6 +58,8 @@ pub use rate_limit_runtime::{
 pub use rate_limit_runtime::{ManualClock, contract};
 #[cfg(feature = "redis")]
 pub use rate_limit_runtime::{RedisStore, RedisStoreBuilder};
+#[cfg(any(feature = "sql-mysql", feature = "sql-postgres", feature = "sql-sqlite"))]
+pub use rate_limit_runtime::{SqlConnection, SqlStore, SqlStoreBuilder};
 
 #[doc(hidden)]
 pub use rate_limit_runtime::private as __private;

@@ -21,6 +21,9 @@ pub enum StoreErrorKind {
     Unavailable,
     /// It did not answer in time. The charge may or may not be recorded; it is not asked again.
     Timeout,
+    /// The transaction that it was asked in met another one and cannot go on. Nothing of it is kept: roll it back, and run it again from
+    /// its start.
+    Aborted,
     /// It refuses us: a wrong password, a missing permission, no async runtime to reach it with.
     Misconfigured,
     /// What it holds or answers is not ours: another program writes under the same key, or answers for it.
@@ -55,7 +58,10 @@ impl StoreError {
     /// Whether it may pass without anybody's doing.
     #[must_use]
     pub const fn is_transient(&self) -> bool {
-        matches!(self.kind, StoreErrorKind::Unavailable | StoreErrorKind::Timeout)
+        matches!(
+            self.kind,
+            StoreErrorKind::Unavailable | StoreErrorKind::Timeout | StoreErrorKind::Aborted
+        )
     }
 }
 

@@ -23,6 +23,21 @@ pub(crate) struct Bucket {
 const LATENESS: u64 = 86_400_000_000;
 
 impl Bucket {
+    /// As a database keeps it: its hits go by `full_at` itself.
+    #[cfg(any(feature = "sql-mysql", feature = "sql-postgres", feature = "sql-sqlite"))]
+    pub(crate) fn read(full_at: u64, refill: u64) -> Self {
+        Self {
+            full_at,
+            refill,
+            ..Self::default()
+        }
+    }
+
+    #[cfg(any(feature = "sql-mysql", feature = "sql-postgres", feature = "sql-sqlite"))]
+    pub(crate) const fn full_at(&self) -> u64 {
+        self.full_at
+    }
+
     /// Whether `cost` tokens are there for an event at the time `at`.
     pub(crate) fn decide(&self, now: u64, at: Option<u64>, capacity: u32, refill: u64, cost: u32) -> Answer {
         if cost > capacity {

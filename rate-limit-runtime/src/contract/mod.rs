@@ -44,8 +44,10 @@ pub async fn check(store: &dyn Store, clock: &ManualClock) {
     suite.what_can_never_fit_is_said().await;
     suite.a_peek_charges_nothing().await;
     suite.a_reset_spares_later_hits().await;
-    suite.a_reset_of_all_forgets_all().await;
-    suite.keys_do_not_meet().await;
+    suite
+        .a_reset_of_all_forgets_all(Policy::sliding_window(3, seconds(60)))
+        .await;
+    suite.keys_do_not_meet(Policy::sliding_window(1, seconds(60))).await;
     suite.a_lowered_limit_counts_what_was_admitted().await;
     suite.a_raised_limit_keeps_what_was_admitted().await;
     suite.a_longer_window_keeps_what_was_admitted().await;
@@ -55,14 +57,28 @@ pub async fn check(store: &dyn Store, clock: &ManualClock) {
     suite.a_refund_takes_back_one_hit().await;
     suite.a_block_begins_once_and_lasts_its_time().await;
     suite.a_reset_ends_a_block().await;
-    suite.a_bucket_refills_to_the_tick().await;
-    suite.a_bucket_settles().await;
-    suite.a_bucket_keeps_what_is_missing_when_its_numbers_change().await;
-    suite.a_bucket_goes_by_the_time_of_the_event().await;
+    suite.buckets().await;
     suite.a_fixed_window_ends_at_its_multiple().await;
     suite.a_fixed_window_settles_within_itself().await;
     suite.several_charges_are_all_or_none().await;
-    suite.an_observing_charge_never_refuses().await;
+    let windows = [1, 5].map(|count| Policy::sliding_window(count, seconds(10)));
+    suite.an_observing_charge_never_refuses(windows).await;
+}
+
+/// Runs the part of the suite that is about token buckets, for a store that [accepts](Store::accepts) nothing else.
+///
+/// # Panics
+///
+/// As [`check`].
+pub async fn check_token_buckets(store: &dyn Store, clock: &ManualClock) {
+    let suite = Suite { store, clock };
+    suite.buckets().await;
+    suite
+        .a_reset_of_all_forgets_all(Policy::token_bucket(3, seconds(60)))
+        .await;
+    suite.keys_do_not_meet(Policy::token_bucket(1, seconds(60))).await;
+    let buckets = [1, 5].map(|capacity| Policy::token_bucket(capacity, seconds(10)));
+    suite.an_observing_charge_never_refuses(buckets).await;
 }
 
 struct Suite<'a> {
@@ -103,6 +119,15 @@ fn remaining(verdict: Verdict) -> Option<u32> {
 }
 
 impl Suite<'_> {
+    async fn buckets(&self) {
+        self.a_bucket_refills_to_the_tick().await;
+        self.a_bucket_is_asked_without_taking().await;
+        self.a_bucket_settles().await;
+        self.a_bucket_keeps_what_is_missing_when_its_numbers_change().await;
+        self.a_bucket_goes_by_the_time_of_the_event().await;
+        self.several_buckets_are_all_or_none().await;
+    }
+
     async fn acquire(&self, key: Key, policy: Policy, cost: u32) -> Verdict {
         self.acquire_all(&[Charge::new(key, policy, cost)]).await
     }

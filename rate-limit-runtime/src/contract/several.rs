@@ -10,8 +10,8 @@ use crate::store::{Change, Charge};
 use crate::verdict::{Hit, Verdict};
 
 impl Suite<'_> {
-    pub(super) async fn keys_do_not_meet(&self) {
-        let policy = Policy::sliding_window(1, seconds(60));
+    /// `policy` admits one.
+    pub(super) async fn keys_do_not_meet(&self, policy: Policy) {
         let (first, second) = (fresh_key(), fresh_key());
         let other_method = Key::new(Method::named("contract of another"), first.client());
         for key in [first, second, other_method] {
@@ -82,9 +82,57 @@ impl Suite<'_> {
         assert_eq!((longest, retry_after), (1, 500 * SECOND));
     }
 
-    pub(super) async fn an_observing_charge_never_refuses(&self) {
-        let (key, policy) = (fresh_key(), Policy::sliding_window(1, seconds(10)));
-        let other = (fresh_key(), Policy::sliding_window(5, seconds(10)));
+    pub(super) async fn several_buckets_are_all_or_none(&self) {
+        let rules = [
+            (fresh_key(), Policy::token_bucket(1, seconds(10))),
+            (fresh_key(), Policy::token_bucket(10, seconds(60))),
+            (fresh_key(), Policy::token_bucket(1, seconds(500))),
+        ];
+        let charges = |order: &[usize]| -> Vec<Charge> {
+            order.iter().map(|n| Charge::new(rules[*n].0, rules[*n].1, 1)).collect()
+        };
+        let Verdict::Allowed { tightest, hits, .. } = self.acquire_all(&charges(&[0, 1])).await else {
+            panic!("both have room");
+        };
+        assert_eq!((tightest, hits.len()), (0, 2), "the tightest rule tells what remains");
+        for order in [[0, 1], [1, 0]] {
+            let verdict = self.acquire_all(&charges(&order)).await;
+            let Verdict::Denied {
+                longest, retry_after, ..
+            } = verdict
+            else {
+                panic!("one rule refuses, so the call is refused: {verdict:?}");
+            };
+            assert_eq!((order[longest], retry_after), (0, 10 * SECOND));
+        }
+        let (all_key, all) = rules[1];
+        assert_eq!(
+            remaining(self.peek(all_key, all).await),
+            Some(9),
+            "a refused call charges no rule"
+        );
+        hit(self.acquire(rules[2].0, rules[2].1, 1).await);
+        for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
+            let Verdict::Denied {
+                longest, retry_after, ..
+            } = self.acquire_all(&charges(&order)).await
+            else {
+                panic!("two refuse");
+            };
+            assert_eq!(
+                (order[longest], retry_after),
+                (2, 500 * SECOND),
+                "the longest wait is told"
+            );
+        }
+        let above = [Charge::new(fresh_key(), all, 1), Charge::new(all_key, all, 11)];
+        assert_eq!(self.acquire_all(&above).await, Verdict::Impossible { which: 1 });
+    }
+
+    /// `policies` admit one and five.
+    pub(super) async fn an_observing_charge_never_refuses(&self, policies: [Policy; 2]) {
+        let (key, policy) = (fresh_key(), policies[0]);
+        let other = (fresh_key(), policies[1]);
         let charges = [
             Charge {
                 observe: true,

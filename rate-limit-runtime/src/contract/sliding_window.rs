@@ -168,8 +168,9 @@ impl Suite<'_> {
         );
     }
 
-    pub(super) async fn a_reset_of_all_forgets_all(&self) {
-        let (key, policy) = (fresh_key(), Policy::sliding_window(3, seconds(60)));
+    /// `policy` admits three.
+    pub(super) async fn a_reset_of_all_forgets_all(&self, policy: Policy) {
+        let key = fresh_key();
         self.settle(key, policy, Change::Clear).await;
         self.hit_each_second(key, policy, 3).await;
         self.settle(key, policy, Change::Clear).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{SECOND, Suite, fresh_key, hit, remaining, retry_after, seconds};
 use crate::policy::Policy;
 use crate::store::Charge;
-use crate::verdict::Verdict;
+use crate::verdict::{Hit, Verdict};
 
 impl Suite<'_> {
     pub(super) async fn a_bucket_refills_to_the_tick(&self) {
@@ -44,6 +44,27 @@ impl Suite<'_> {
             self.clock.advance(Duration::from_millis(900));
         }
         assert_eq!(admitted, 92, "3 at once, and one for each whole 10 s of 899.1 s");
+    }
+
+    pub(super) async fn a_bucket_is_asked_without_taking(&self) {
+        let (key, policy) = (fresh_key(), Policy::token_bucket(2, seconds(10)));
+        assert_eq!(remaining(self.peek(key, policy).await), Some(2));
+        assert_eq!(hit(self.acquire(key, policy, 0).await), Hit::NONE, "nothing is missing");
+        let first = hit(self.acquire(key, policy, 1).await);
+        let second = hit(self.acquire(key, policy, 1).await);
+        assert!(second > first && first > Hit::NONE);
+        assert_eq!(
+            hit(self.acquire(key, policy, 0).await),
+            second,
+            "a charge of nothing always fits"
+        );
+        assert_eq!(retry_after(self.peek(key, policy).await), Some(10 * SECOND));
+        self.clock.advance(seconds(10));
+        assert_eq!(remaining(self.peek(key, policy).await), Some(1));
+        assert_eq!(remaining(self.acquire(key, policy, 1).await), Some(0));
+        let nothing = Policy::token_bucket(0, seconds(10));
+        assert_eq!(self.acquire(key, nothing, 1).await, Verdict::Impossible { which: 0 });
+        assert_eq!(self.peek(key, nothing).await, Verdict::Impossible { which: 0 });
     }
 
     pub(super) async fn a_bucket_settles(&self) {

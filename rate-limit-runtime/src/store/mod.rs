@@ -5,6 +5,8 @@ mod memory;
 #[cfg(feature = "redis")]
 mod redis;
 mod reply;
+#[cfg(any(feature = "sql-mysql", feature = "sql-postgres", feature = "sql-sqlite"))]
+mod sql;
 mod verdict;
 
 use std::fmt::Debug;
@@ -14,6 +16,8 @@ pub use self::memory::{MemoryStore, MemoryStoreBuilder};
 #[cfg(feature = "redis")]
 pub use self::redis::{RedisStore, RedisStoreBuilder};
 pub use self::reply::Reply;
+#[cfg(any(feature = "sql-mysql", feature = "sql-postgres", feature = "sql-sqlite"))]
+pub use self::sql::{SqlConnection, SqlStore, SqlStoreBuilder};
 use crate::error::StoreError;
 use crate::key::Key;
 use crate::policy::Policy;

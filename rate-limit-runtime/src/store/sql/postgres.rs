@@ -1,0 +1,373 @@
+//! PostgreSQL.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::{PgConnection, PgPool, PgRow};
+use sqlx::{AssertSqlSafe, Connection as _, Row as _, query, raw_sql};
+
+use super::row::{Charged, Columns, Numbers, Row, Seen, in_order};
+use super::trouble::{Code, Trouble, free};
+use super::{MAX_BATCH, TestClock};
+use crate::key::Client;
+use crate::store::{Change, Charge, Settlement};
+
+/// Rows leave room in their page, so that a take stays in it.
+pub(super) const SCHEMA: &str = "\
+CREATE TABLE IF NOT EXISTS rate_limit (
+    client bytea NOT NULL,
+    method bigint NOT NULL,
+    full_at bigint NOT NULL,
+    refill bigint NOT NULL CHECK (refill > 0),
+    PRIMARY KEY (client, method)
+) WITH (fillfactor = 70)";
+
+/// Microseconds since 1970, when it is read: not when the statement or the transaction began.
+const CLOCK: &str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+
+#[derive(Debug)]
+pub(super) struct Postgres {
+    pool: PgPool,
+    clock: TestClock,
+    statements: Arc<Statements>,
+}
+
+/// The statements, by one clock.
+#[derive(Debug)]
+struct Statements {
+    take: Arc<str>,
+    read: Arc<str>,
+    convert: Arc<str>,
+    reset: Arc<str>,
+    refund: Arc<str>,
+}
+
+/// Lets the statement wait for a lock no longer than parameter `place`, and tells what held before.
+macro_rules! limits {
+    ($place:literal) => {
+        concat!(
+            "limits AS MATERIALIZED (SELECT current_setting('lock_timeout') AS before, set_config('lock_timeout', ",
+            $place,
+            ", true))"
+        )
+    };
+}
+
+impl Statements {
+    /// Parameters of all: `$1` client, `$2` method; then what each needs. A time that is read twice is read in the order that is
+    /// against the client.
+    fn new(now: &str) -> Self {
+        // $3 what is taken, $4 refill, $5 a whole bucket, $6 the time of the event, $7 the longest wait for a lock.
+        let (takes, refill, whole) = ("$3::bigint", "$4::bigint", "$5::bigint");
+        let missing = format!("GREATEST(b.full_at - {now}, 0)");
+        let converted = format!(
+            "LEAST(div({missing}::numeric * {refill} + b.refill - 1, b.refill), {whole})::bigint + LEAST(b.full_at, {now})"
+        );
+        let full_at = format!(
+            "CASE WHEN b.refill = {refill} AND b.full_at - {now} <= {whole} THEN b.full_at ELSE {converted} END"
+        );
+        let event = format!("LEAST($6::bigint, {now})");
+        // The decision is in the guard of the UPDATE, which is evaluated anew once the row is locked. What `seen` says is as old as the
+        // statement: a row that was not taken, and would fit, was changed meanwhile. A refusal locks and writes nothing.
+        let take = format!(
+            "WITH {limits},
+            taken AS (
+                UPDATE rate_limit b SET full_at = GREATEST({full_at}, {event}) + {takes}, refill = {refill} FROM limits
+                WHERE b.client = $1 AND b.method = $2 AND GREATEST({full_at}, {event}) + {takes} - {event} <= {whole}
+                RETURNING b.full_at
+            ),
+            seen AS (SELECT b.full_at, b.refill FROM rate_limit b WHERE b.client = $1 AND b.method = $2),
+            made AS (
+                INSERT INTO rate_limit AS b (client, method, full_at, refill)
+                SELECT $1, $2, {event} + {takes}, {refill} FROM limits WHERE NOT EXISTS (SELECT FROM seen)
+                ON CONFLICT DO NOTHING
+                RETURNING b.full_at
+            )
+            SELECT COALESCE(taken.full_at, made.full_at) AS taken, seen.full_at, seen.refill, {now} AS now,
+                set_config('lock_timeout', limits.before, true)
+            FROM limits LEFT JOIN taken ON true LEFT JOIN made ON true LEFT JOIN seen ON true",
+            limits = limits!("$7"),
+        );
+        let read = format!(
+            "SELECT b.full_at, b.refill, {now} AS now
+            FROM (SELECT) one LEFT JOIN rate_limit b ON b.client = $1 AND b.method = $2"
+        );
+        let convert = format!(
+            "WITH {limits} UPDATE rate_limit b SET full_at = $5, refill = $6 FROM limits
+            WHERE b.client = $1 AND b.method = $2 AND b.full_at = $3 AND b.refill = $4",
+            limits = limits!("$7"),
+        );
+        // $3 the hit, $4 the refill that it was taken by. What later hits took is what `full_at` moved on since, or more.
+        let settle = |full_at: &str, limits: &str| {
+            format!(
+                "WITH {limits} UPDATE rate_limit b SET full_at = LEAST(b.full_at, {now} + {full_at}) FROM limits
+                WHERE b.client = $1 AND b.method = $2 AND b.refill = $4 AND b.full_at >= $3"
+            )
+        };
+        let refunded = format!("GREATEST({missing} - $6, LEAST({missing}, b.full_at - $3))");
+        Self {
+            take: take.into(),
+            read: read.into(),
+            convert: convert.into(),
+            reset: settle("b.full_at - $3", limits!("$5")).into(),
+            refund: settle(&refunded, limits!("$5")).into(),
+        }
+    }
+}
+
+/// As PostgreSQL takes a length of time.
+fn milliseconds(wait: Duration) -> String {
+    format!("{}ms", wait.as_millis().max(1))
+}
+
+fn trouble(error: sqlx::Error) -> Trouble {
+    Trouble::new(error, |error| match error.code().as_deref().unwrap_or_default() {
+        // A unique key that another transaction was first to take is a lost race too.
+        "40001" | "40P01" | "23505" => Code::Undone,
+        "55P03" | "57014" => Code::Held,
+        "42P01" => Code::NoTable,
+        "42501" | "25006" | "3D000" => Code::Refused,
+        code if code.starts_with("28") => Code::Refused,
+        code if code.starts_with("08") || code.starts_with("53") || code.starts_with("57P") => Code::Down,
+        _ => Code::Other,
+    })
+}
+
+impl Postgres {
+    pub(super) fn new(pool: PgPool, clock: TestClock) -> Self {
+        Self {
+            pool,
+            clock,
+            statements: Arc::new(Statements::new(CLOCK)),
+        }
+    }
+
+    fn statements(&self) -> Arc<Statements> {
+        match self.clock.now() {
+            Some(now) => Arc::new(Statements::new(&format!("{now}::bigint"))),
+            None => Arc::clone(&self.statements),
+        }
+    }
+
+    async fn free(&self, wait: Duration) -> Result<PoolConnection<sqlx::Postgres>, Trouble> {
+        free(&self.pool, wait, trouble).await
+    }
+
+    /// One attempt to charge a call: one statement, or one in a transaction for each of several charges.
+    pub(super) async fn acquire(&self, charges: &[Charge], wait: Duration) -> Result<Vec<Charged>, Trouble> {
+        let mut connection = self.free(wait).await?;
+        let charged = match charges {
+            [charge] => vec![self.charge(&mut connection, charge, wait).await?],
+            _ => self.charge_all(&mut connection, charges, wait).await?,
+        };
+        for (charge, charged) in charges.iter().zip(&charged) {
+            self.convert(&mut connection, charge, charged, wait).await?;
+        }
+        Ok(charged)
+    }
+
+    async fn charge_all(
+        &self,
+        connection: &mut PgConnection,
+        charges: &[Charge],
+        wait: Duration,
+    ) -> Result<Vec<Charged>, Trouble> {
+        let mut transaction = connection.begin().await.map_err(trouble)?;
+        let mut charged = vec![None; charges.len()];
+        let mut refused = false;
+        for place in in_order(charges) {
+            let charge = &charges[place];
+            let one = if refused {
+                self.read(&mut transaction, charge).await?
+            } else {
+                self.charge(&mut transaction, charge, wait).await?
+            };
+            refused |= one.refuses(charge);
+            charged[place] = Some(one);
+        }
+        if refused {
+            transaction.rollback().await
+        } else {
+            transaction.commit().await
+        }
+        .map_err(trouble)?;
+        Ok(charged.into_iter().flatten().collect())
+    }
+
+    /// Takes what the charge weighs, if it is there.
+    pub(super) async fn charge(
+        &self,
+        connection: &mut PgConnection,
+        charge: &Charge,
+        wait: Duration,
+    ) -> Result<Charged, Trouble> {
+        if let Some(charged) = Charged::without_asking(charge) {
+            return Ok(charged);
+        }
+        if charge.cost == 0 {
+            return self.read(connection, charge).await;
+        }
+        let (columns, numbers) = (Columns::of(&charge.key), Numbers::of(charge));
+        let row = query(AssertSqlSafe(Arc::clone(&self.statements().take)))
+            .bind(columns.client)
+            .bind(columns.method)
+            .bind(numbers.takes)
+            .bind(numbers.refill)
+            .bind(numbers.whole)
+            .bind(numbers.at)
+            .bind(milliseconds(wait))
+            .fetch_one(connection)
+            .await
+            .map_err(trouble)?;
+        match row.try_get("taken").map_err(trouble)? {
+            Some(full_at) => Ok(Charged::taken(charge, full_at, row.try_get("now").map_err(trouble)?)),
+            None => seen(&row)?.refused(charge).ok_or(Trouble::LostRace),
+        }
+    }
+
+    /// How it stands, taking nothing.
+    async fn read(&self, connection: &mut PgConnection, charge: &Charge) -> Result<Charged, Trouble> {
+        let columns = Columns::of(&charge.key);
+        let row = query(AssertSqlSafe(Arc::clone(&self.statements().read)))
+            .bind(columns.client)
+            .bind(columns.method)
+            .fetch_one(connection)
+            .await
+            .map_err(trouble)?;
+        Ok(seen(&row)?.unasked(charge))
+    }
+
+    pub(super) async fn peek(&self, charge: &Charge, wait: Duration) -> Result<Charged, Trouble> {
+        let mut connection = self.free(wait).await?;
+        self.read(&mut connection, charge).await
+    }
+
+    /// Keeps the wait that a refusal told: from now on the bucket refills by the numbers it was told by. A refusal itself writes nothing.
+    async fn convert(
+        &self,
+        connection: &mut PgConnection,
+        charge: &Charge,
+        charged: &Charged,
+        wait: Duration,
+    ) -> Result<(), Trouble> {
+        let Some(change) = &charged.change else { return Ok(()) };
+        let columns = Columns::of(&charge.key);
+        query(AssertSqlSafe(Arc::clone(&self.statements().convert)))
+            .bind(columns.client)
+            .bind(columns.method)
+            .bind(change.from.full_at)
+            .bind(change.from.refill)
+            .bind(change.to.full_at)
+            .bind(change.to.refill)
+            .bind(milliseconds(wait))
+            .execute(connection)
+            .await
+            .map_err(trouble)?;
+        Ok(())
+    }
+
+    /// As [`convert`](Self::convert), for a refusal in the caller's transaction, which may be rolled back: on a connection of its own.
+    pub(super) async fn convert_apart(
+        &self,
+        charge: &Charge,
+        charged: &Charged,
+        wait: Duration,
+    ) -> Result<(), Trouble> {
+        if charged.change.is_none() {
+            return Ok(());
+        }
+        let mut connection = self.free(wait).await?;
+        self.convert(&mut connection, charge, charged, wait).await
+    }
+
+    pub(super) async fn settle(&self, settlement: &Settlement, wait: Duration) -> Result<(), Trouble> {
+        let mut connection = self.free(wait).await?;
+        let columns = Columns::of(&settlement.key);
+        let refill = settlement.policy.span() as i64;
+        let statements = self.statements();
+        let settle = |statement: &Arc<str>, hit: i64| {
+            query(AssertSqlSafe(Arc::clone(statement)))
+                .bind(columns.client)
+                .bind(columns.method)
+                .bind(hit)
+                .bind(refill)
+                .bind(milliseconds(wait))
+        };
+        let settle = match settlement.change {
+            Change::Reset { upto } => settle(&statements.reset, upto.raw() as i64),
+            Change::Refund { cost: 0, .. } => return Ok(()),
+            Change::Refund { hit, cost } => settle(&statements.refund, hit.raw() as i64).bind(refill * i64::from(cost)),
+            Change::Clear => query("DELETE FROM rate_limit WHERE client = $1 AND method = $2")
+                .bind(columns.client)
+                .bind(columns.method),
+        };
+        settle.execute(&mut *connection).await.map_err(trouble)?;
+        Ok(())
+    }
+
+    /// Deletes the rows of a client.
+    pub(super) async fn forget(connection: &mut PgConnection, client: Client) -> Result<u64, Trouble> {
+        let forget = query("DELETE FROM rate_limit WHERE client = $1").bind(client.to_bytes());
+        let forgotten = forget.execute(connection).await.map_err(trouble)?;
+        Ok(forgotten.rows_affected())
+    }
+
+    pub(super) async fn forget_apart(&self, client: Client, wait: Duration) -> Result<u64, Trouble> {
+        let mut connection = self.free(wait).await?;
+        Self::forget(&mut connection, client).await
+    }
+
+    /// Deletes a batch of the rows behind `after` whose bucket has been full for longer than `kept`, but for those that a take has
+    /// locked.
+    pub(super) async fn purge(&self, kept: i64, after: &Columns, wait: Duration) -> Result<Vec<Columns>, Trouble> {
+        let now = self.clock.now().unwrap_or_else(|| CLOCK.to_owned());
+        let purge = format!(
+            "WITH old AS (
+                SELECT client, method FROM rate_limit
+                WHERE (client, method) > ($2, $3) AND full_at < {now} - $1
+                ORDER BY client, method LIMIT {MAX_BATCH} FOR UPDATE SKIP LOCKED
+            )
+            DELETE FROM rate_limit b USING old WHERE b.client = old.client AND b.method = old.method
+            RETURNING b.client, b.method"
+        );
+        let mut connection = self.free(wait).await?;
+        let purged = query(AssertSqlSafe(purge))
+            .bind(kept)
+            .bind(after.client)
+            .bind(after.method)
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(trouble)?;
+        let columns = |row: &PgRow| {
+            Ok(Columns {
+                client: row.try_get("client")?,
+                method: row.try_get("method")?,
+            })
+        };
+        purged.iter().map(columns).collect::<Result<_, _>>().map_err(trouble)
+    }
+
+    /// Two processes that create one table at once can fail each other, so one waits for the other.
+    pub(super) async fn create_table(&self, wait: Duration) -> Result<(), Trouble> {
+        let mut connection = self.free(wait).await?;
+        let create = format!("SELECT pg_advisory_xact_lock(7233174016512352553); {SCHEMA}");
+        raw_sql(AssertSqlSafe(create))
+            .execute(&mut *connection)
+            .await
+            .map_err(trouble)?;
+        Ok(())
+    }
+}
+
+fn seen(row: &PgRow) -> Result<Seen, Trouble> {
+    let get = |column| row.try_get::<Option<i64>, _>(column).map_err(trouble);
+    let seen = match (get("full_at")?, get("refill")?) {
+        (Some(full_at), Some(refill)) => Some(Row { full_at, refill }),
+        _ => None,
+    };
+    Ok(Seen {
+        row: seen,
+        now: row.try_get("now").map_err(trouble)?,
+    })
+}

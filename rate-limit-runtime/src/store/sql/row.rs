@@ -1,0 +1,200 @@
+//! A row, read: what the statements leave to be reckoned here.
+
+use crate::algorithm::Answer;
+use crate::algorithm::token_bucket::Bucket;
+use crate::key::Key;
+use crate::store::Charge;
+use crate::store::verdict::Decided;
+use crate::verdict::Hit;
+
+/// The primary key of a row. A client comes first, so that all its rows are together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Columns {
+    pub(super) client: [u8; 16],
+    pub(super) method: i64,
+}
+
+impl Columns {
+    /// No row has them: no hash of a client is zero.
+    pub(super) const BEFORE_ALL: Self = Self {
+        client: [0; 16],
+        method: i64::MIN,
+    };
+
+    pub(super) const fn of(key: &Key) -> Self {
+        Self {
+            client: key.client().to_bytes(),
+            method: key.method().hash() as i64,
+        }
+    }
+}
+
+/// The places of charges in the order in which every call locks its rows, so that no two wait for each other.
+pub(super) fn in_order(charges: &[Charge]) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..charges.len()).collect();
+    places.sort_by_key(|place| {
+        let Columns { client, method } = Columns::of(&charges[*place].key);
+        (client, method)
+    });
+    places
+}
+
+/// The numbers of a bucket as they are bound: microseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Numbers {
+    /// What the charge takes.
+    pub(super) takes: i64,
+    pub(super) refill: i64,
+    /// What a whole bucket holds.
+    pub(super) whole: i64,
+    pub(super) at: Option<i64>,
+}
+
+impl Numbers {
+    /// A policy keeps all of them below 36,500 days.
+    pub(super) fn of(charge: &Charge) -> Self {
+        let refill = charge.policy.span();
+        Self {
+            takes: (refill * u64::from(charge.cost)) as i64,
+            refill: refill as i64,
+            whole: (refill * u64::from(charge.policy.count())) as i64,
+            at: charge.at.map(|at| i64::try_from(at).unwrap_or(i64::MAX)),
+        }
+    }
+}
+
+/// A bucket as it stands in its row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Row {
+    pub(super) full_at: i64,
+    pub(super) refill: i64,
+}
+
+impl Row {
+    fn bucket(self) -> Bucket {
+        Bucket::read(self.full_at.max(0) as u64, self.refill.max(0) as u64)
+    }
+}
+
+/// What a refusal leaves to be written: the same tokens are missing, under other numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Conversion {
+    pub(super) from: Row,
+    pub(super) to: Row,
+}
+
+/// A row, or that there is none, at a time of the database's clock.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    pub(super) row: Option<Row>,
+    pub(super) now: i64,
+}
+
+impl Seen {
+    /// How a charge stands that was not taken. A charge of nothing is that of the last that took something, as long as something is
+    /// missing.
+    pub(super) fn unasked(&self, charge: &Charge) -> Charged {
+        let now = self.now as u64;
+        let (capacity, refill) = (charge.policy.count(), charge.policy.span());
+        let mut bucket = self.row.map(Row::bucket).unwrap_or_default();
+        bucket.heal(now, capacity, refill);
+        let answer = match charge.cost > capacity {
+            true => Answer::Never,
+            false => bucket.decide(now, charge.at, capacity, refill, charge.cost),
+        };
+        let to = Row {
+            full_at: bucket.full_at() as i64,
+            refill: refill as i64,
+        };
+        let refused = matches!(answer, Answer::Refused { .. });
+        Charged {
+            answer,
+            hit: match self.row {
+                Some(row) if charge.cost == 0 && row.full_at > self.now => hit(row.full_at),
+                _ => Hit::NONE,
+            },
+            change: self
+                .row
+                .filter(|from| refused && *from != to)
+                .map(|from| Conversion { from, to }),
+        }
+    }
+
+    /// How a charge stands that the statement did not take. `None` if it would fit: then another one was first.
+    pub(super) fn refused(&self, charge: &Charge) -> Option<Charged> {
+        let charged = self.unasked(charge);
+        (self.row.is_some() && matches!(charged.answer, Answer::Refused { .. })).then_some(charged)
+    }
+}
+
+/// The id of the hit that moved `full_at` to this: each hit moves it on, so later ones are higher.
+pub(super) fn hit(full_at: i64) -> Hit {
+    Hit::from_raw(full_at as u64)
+}
+
+/// So much is missing after a take.
+fn fits(charge: &Charge, missing: i64) -> Answer {
+    let Numbers { refill, whole, .. } = Numbers::of(charge);
+    Answer::Fits {
+        remaining: ((whole - missing).max(0) / refill) as u32,
+        reset_after: missing as u64,
+    }
+}
+
+/// What became of one charge.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Charged {
+    pub(super) answer: Answer,
+    pub(super) hit: Hit,
+    pub(super) change: Option<Conversion>,
+}
+
+impl Charged {
+    const fn new(answer: Answer, hit: Hit) -> Self {
+        Self {
+            answer,
+            hit,
+            change: None,
+        }
+    }
+
+    /// What needs no row to be known.
+    pub(super) fn without_asking(charge: &Charge) -> Option<Self> {
+        (charge.cost > charge.policy.count()).then_some(Self::new(Answer::Never, Hit::NONE))
+    }
+
+    /// It was taken, and the bucket is full again at `full_at`.
+    pub(super) fn taken(charge: &Charge, full_at: i64, now: i64) -> Self {
+        let at = Numbers::of(charge).at.map_or(now, |at| at.min(now));
+        Self::new(fits(charge, (full_at - at).max(0)), hit(full_at))
+    }
+
+    /// It was taken, and so much is missing now. Which hit it was is not known.
+    #[cfg(feature = "sql-mysql")]
+    pub(super) fn taken_missing(charge: &Charge, missing: i64) -> Self {
+        Self::new(fits(charge, missing), Hit::NONE)
+    }
+
+    /// It was refused, and would fit after `wait`.
+    #[cfg(feature = "sql-mysql")]
+    pub(super) fn waiting(charge: &Charge, wait: i64) -> Self {
+        let Numbers { takes, whole, .. } = Numbers::of(charge);
+        let refused = Answer::Refused {
+            retry_after: wait as u64,
+            reset_after: (wait + whole - takes) as u64,
+        };
+        Self::new(refused, Hit::NONE)
+    }
+
+    pub(super) const fn decided(&self, charge: &Charge) -> Decided {
+        Decided {
+            answer: self.answer,
+            observe: charge.observe,
+        }
+    }
+
+    /// Whether it stands in the way of the others of the call.
+    pub(super) const fn refuses(&self, charge: &Charge) -> bool {
+        !charge.observe && !matches!(self.answer, Answer::Fits { .. })
+    }
+}
