@@ -1,7 +1,5 @@
 //! A proxy on loopback that fails as it is told to.
 
-#![allow(dead_code, reason = "each test binary uses some of it")]
-
 use std::io;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

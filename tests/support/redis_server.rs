@@ -17,7 +17,6 @@ pub struct RedisServer {
     args: Vec<String>,
 }
 
-#[allow(dead_code, reason = "each test binary uses some of it")]
 impl RedisServer {
     /// Starts a server that keeps nothing on disk.
     pub fn start() -> Self {
@@ -135,7 +134,7 @@ fn spawn(port: u16, args: &[String]) -> Child {
         .expect("these tests need `redis-server` on the PATH: `scripts/test` installs it on Debian and Ubuntu")
 }
 
-fn free_port() -> u16 {
+pub(super) fn free_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
     listener.local_addr().expect("it is bound").port()
 }

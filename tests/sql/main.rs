@@ -1,0 +1,6 @@
+//! SQL, against servers of the tests' own.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod servers;
