@@ -303,6 +303,10 @@ impl MySql {
 
     /// How it stands, taking nothing.
     async fn read(&self, connection: &mut MySqlConnection, charge: &Charge) -> Result<Charged, Trouble> {
+        Ok(self.see(connection, charge).await?.unasked(charge))
+    }
+
+    async fn see(&self, connection: &mut MySqlConnection, charge: &Charge) -> Result<Seen, Trouble> {
         let columns = Columns::of(&charge.key);
         let read = format!(
             "SELECT b.full_at, b.refill, {} AS now
@@ -315,12 +319,12 @@ impl MySql {
             .fetch_one(connection)
             .await
             .map_err(trouble)?;
-        Ok(seen(&row)?.unasked(charge))
+        seen(&row)
     }
 
     pub(super) async fn peek(&self, charge: &Charge, wait: Duration) -> Result<Charged, Trouble> {
         let mut connection = self.free(wait).await?;
-        self.read(&mut connection, charge).await
+        Ok(self.see(&mut connection, charge).await?.peeked(charge))
     }
 
     pub(super) async fn settle(&self, settlement: &Settlement, wait: Duration) -> Result<(), Trouble> {

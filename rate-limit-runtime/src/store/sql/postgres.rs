@@ -228,6 +228,10 @@ impl Postgres {
 
     /// How it stands, taking nothing.
     async fn read(&self, connection: &mut PgConnection, charge: &Charge) -> Result<Charged, Trouble> {
+        Ok(self.see(connection, charge).await?.unasked(charge))
+    }
+
+    async fn see(&self, connection: &mut PgConnection, charge: &Charge) -> Result<Seen, Trouble> {
         let columns = Columns::of(&charge.key);
         let row = query(AssertSqlSafe(Arc::clone(&self.statements().read)))
             .bind(columns.client)
@@ -235,12 +239,12 @@ impl Postgres {
             .fetch_one(connection)
             .await
             .map_err(trouble)?;
-        Ok(seen(&row)?.unasked(charge))
+        seen(&row)
     }
 
     pub(super) async fn peek(&self, charge: &Charge, wait: Duration) -> Result<Charged, Trouble> {
         let mut connection = self.free(wait).await?;
-        self.read(&mut connection, charge).await
+        Ok(self.see(&mut connection, charge).await?.peeked(charge))
     }
 
     /// Keeps the wait that a refusal told: from now on the bucket refills by the numbers it was told by. A refusal itself writes nothing.

@@ -120,6 +120,15 @@ impl Seen {
         }
     }
 
+    /// Whether a charge would fit; what remains is what does now.
+    pub(super) fn peeked(&self, charge: &Charge) -> Charged {
+        let asked = self.unasked(charge);
+        match asked.answer {
+            Answer::Fits { .. } => self.unasked(&Charge { cost: 0, ..*charge }),
+            _ => asked,
+        }
+    }
+
     /// How a charge stands that the statement did not take. `None` if it would fit: then another one was first.
     pub(super) fn refused(&self, charge: &Charge) -> Option<Charged> {
         let charged = self.unasked(charge);

@@ -292,8 +292,8 @@ impl Sqlite {
 
     pub(super) async fn peek(&self, charge: &Charge, wait: Duration) -> Result<Charged, Trouble> {
         let mut own = self.own(wait).await?;
-        let charged = self.read(&mut own.connection, charge).await;
-        own.done(charged).await
+        let seen = self.see(&mut own.connection, charge).await;
+        Ok(own.done(seen).await?.peeked(charge))
     }
 
     pub(super) async fn settle(&self, settlement: &Settlement, wait: Duration) -> Result<(), Trouble> {

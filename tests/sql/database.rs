@@ -1,0 +1,102 @@
+//! The three databases, each with an empty one of the test's own.
+
+use std::str::FromStr as _;
+
+use rate_limit::{SqlStore, SqlStoreBuilder};
+use sqlx::mysql::MySqlPoolOptions;
+use sqlx::postgres::PgPoolOptions;
+use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
+use sqlx::{MySqlPool, PgPool, SqlitePool};
+use tempfile::TempDir;
+
+use crate::support::{MariaDbServer, PostgresServer};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    Postgres,
+    MariaDb,
+    Sqlite,
+}
+
+pub const ALL: [Kind; 3] = [Kind::Postgres, Kind::MariaDb, Kind::Sqlite];
+
+/// An empty database, and where it is.
+pub struct Database {
+    pub kind: Kind,
+    pub url: String,
+    _file: Option<TempDir>,
+}
+
+/// A pool on a database.
+#[derive(Clone, Debug)]
+pub enum Pool {
+    Postgres(PgPool),
+    MariaDb(MySqlPool),
+    Sqlite(SqlitePool),
+}
+
+impl Database {
+    pub async fn new(kind: Kind) -> Self {
+        let file = TempDir::new().expect("a folder");
+        let url = match kind {
+            Kind::Postgres => PostgresServer::shared().fresh_database().await,
+            Kind::MariaDb => MariaDbServer::shared().fresh_database().await,
+            Kind::Sqlite => format!("sqlite:{}", file.path().join("database.sqlite").display()),
+        };
+        Self {
+            kind,
+            url,
+            _file: Some(file),
+        }
+    }
+
+    /// With the table.
+    pub async fn with_table(kind: Kind) -> Self {
+        let database = Self::new(kind).await;
+        database.pool(1).await.store().build().create_table().await.expect("the table is created");
+        database
+    }
+
+    /// A pool of so many connections.
+    pub async fn pool(&self, connections: u32) -> Pool {
+        self.pool_that(connections, "").await
+    }
+
+    /// A pool whose connections begin with a statement.
+    pub async fn pool_that(&self, connections: u32, first: &'static str) -> Pool {
+        macro_rules! options {
+            ($options:ty) => {
+                <$options>::new()
+                    .max_connections(connections)
+                    .test_before_acquire(false)
+                    .after_connect(move |connection, _| {
+                        Box::pin(async move {
+                            if !first.is_empty() {
+                                sqlx::query(first).execute(connection).await?;
+                            }
+                            Ok(())
+                        })
+                    })
+            };
+        }
+        match self.kind {
+            Kind::Postgres => Pool::Postgres(options!(PgPoolOptions).connect(&self.url).await.expect("it connects")),
+            Kind::MariaDb => Pool::MariaDb(options!(MySqlPoolOptions).connect(&self.url).await.expect("it connects")),
+            Kind::Sqlite => {
+                let file = SqliteConnectOptions::from_str(&self.url).expect("it is a URL");
+                let file = file.create_if_missing(true);
+                Pool::Sqlite(options!(SqlitePoolOptions).connect_with(file).await.expect("it opens"))
+            }
+        }
+    }
+}
+
+impl Pool {
+    pub fn store(&self) -> SqlStoreBuilder {
+        match self.clone() {
+            Self::Postgres(pool) => SqlStore::postgres(pool),
+            Self::MariaDb(pool) => SqlStore::mysql(pool),
+            Self::Sqlite(pool) => SqlStore::sqlite(pool),
+        }
+    }
+}
