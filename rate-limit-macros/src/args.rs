@@ -56,6 +56,7 @@ arguments! {
     algorithm: Algorithm = "algorithm", "token_bucket", value;
     capacity: Count = "capacity", "3", |name, example, input| number("capacity", value(name, example, input)?);
     refill: Window = "refill", "\"50s\"", |name, example, input| length("refill", value(name, example, input)?);
+    policy: LitStr = "policy", "\"read-count\"", |name, example, input| policy_by(value(name, example, input)?);
     cost: Expr = "cost", "form.items", value;
     block: Window = "block", "\"30m\"", |name, example, input| length("block", value(name, example, input)?);
     skip_if: Expr = "skip_if", "user.is_admin", value;
@@ -262,6 +263,16 @@ fn named_by(name: LitStr) -> Result<LitStr> {
         return Err(Error::new(
             name.span(),
             "the name is empty: write one, or leave it out for the path of the function",
+        ));
+    }
+    Ok(name)
+}
+
+fn policy_by(name: LitStr) -> Result<LitStr> {
+    if name.value().trim().is_empty() {
+        return Err(Error::new(
+            name.span(),
+            "the name of the policy is empty: write the one that it has in the configuration",
         ));
     }
     Ok(name)

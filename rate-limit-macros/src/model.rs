@@ -49,6 +49,8 @@ pub(crate) struct Rule {
 #[derive(Clone)]
 pub(crate) enum Policy {
     Own(Box<OwnPolicy>),
+    /// That of the limiter by this name.
+    Named(LitStr),
     /// That of the trait.
     OfTrait(Path),
 }
@@ -96,7 +98,9 @@ impl Rules {
                 break;
             }
             errors.take(once.take(&mut args));
-            let token_bucket = matches!(args.algorithm.peek(), Some(Algorithm::TokenBucket));
+            // Of a named policy it is known only when it is called.
+            let token_bucket =
+                matches!(args.algorithm.peek(), Some(Algorithm::TokenBucket)) || args.policy.peek().is_some();
             rules.extend(errors.take(Rule::new(args, of)));
             once.all_buckets &= token_bucket;
         }
@@ -239,16 +243,27 @@ fn settle(args: &Args) -> Result<Option<Settle>> {
 }
 
 fn policy(args: Args, of: Option<&Path>) -> Result<Policy> {
-    let spans = [
-        args.count.span(),
-        args.window.span(),
-        args.algorithm.span(),
-        args.capacity.span(),
-        args.refill.span(),
-        args.block.span(),
+    let numbers = [
+        ("count", args.count.span()),
+        ("window", args.window.span()),
+        ("algorithm", args.algorithm.span()),
+        ("capacity", args.capacity.span()),
+        ("refill", args.refill.span()),
+        ("block", args.block.span()),
     ];
-    if let (Some(of), true) = (of, spans.iter().all(Option::is_none)) {
-        return Ok(Policy::OfTrait(of.clone()));
+    let given = numbers.iter().find_map(|(name, span)| Some((name, (*span)?)));
+    match (args.policy.value(), given, of) {
+        (Some(_), Some((name, span)), _) => {
+            return Err(Error::new(
+                span,
+                format_args!(
+                    "the numbers of a named policy come from the configuration: leave out `{name}`, or leave out `policy`"
+                ),
+            ));
+        }
+        (Some(name), None, _) => return Ok(Policy::Named(name)),
+        (None, None, Some(of)) => return Ok(Policy::OfTrait(of.clone())),
+        _ => {}
     }
     let (algorithm_span, capacity_span) = (args.algorithm.span(), args.capacity.span());
     let algorithm = args.algorithm.value().unwrap_or(Algorithm::SlidingWindow);

@@ -55,12 +55,19 @@ impl Limiter {
 
 /// The limiter that holds here: scoped, given, installed, or the embedded one.
 pub(crate) fn current(given: Option<Limiter>) -> Limiter {
-    SCOPED
-        .try_with(Limiter::clone)
-        .ok()
+    scoped()
         .or(given)
         .or_else(|| INSTALLED.get().cloned())
         .unwrap_or_else(|| EMBEDDED.clone())
+}
+
+/// The limiter that was scoped or installed.
+pub(crate) fn known() -> Option<Limiter> {
+    scoped().or_else(|| INSTALLED.get().cloned())
+}
+
+fn scoped() -> Option<Limiter> {
+    SCOPED.try_with(Limiter::clone).ok()
 }
 
 static EMBEDDED: LazyLock<Limiter> = LazyLock::new(|| {

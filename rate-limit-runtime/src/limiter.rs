@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::num::NonZeroU32;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use smallvec::{SmallVec, smallvec};
@@ -12,8 +12,11 @@ use crate::decision::Decision;
 use crate::error::{BuildError, StoreError, StoreErrorKind};
 use crate::failure::OnStoreError;
 use crate::key::{self, Key};
+use crate::method::Method;
 use crate::permit::{Admitted, DecidedBy, Permit};
+use crate::policies::Policies;
 use crate::policy::Policy;
+use crate::registry::{self, Numbers};
 use crate::rejection::{Rejection, RejectionKind};
 use crate::rule::Rule;
 use crate::store::{Change, Charge, MemoryStore, Reply, Settlement, Store};
@@ -53,6 +56,9 @@ struct Inner {
     fallback: MemoryStore,
     on_store_error: OnStoreError,
     instances: NonZeroU32,
+    /// Whether there are policies: most limiters have none, and take no lock.
+    has_policies: AtomicBool,
+    policies: RwLock<Policies>,
     failing: AtomicBool,
     unsettled: AtomicU64,
 }
@@ -61,7 +67,12 @@ impl Limiter {
     /// Over an embedded store of its own, with the defaults.
     #[must_use]
     pub fn embedded() -> Self {
-        Self::over(Arc::new(MemoryStore::new()), OnStoreError::default(), NonZeroU32::MIN)
+        Self::over(
+            Arc::new(MemoryStore::new()),
+            OnStoreError::default(),
+            NonZeroU32::MIN,
+            Policies::new(),
+        )
     }
 
     /// Over the Redis at `url`, with the defaults: `redis://host:6379/0`, or as redis-rs takes it.
@@ -84,15 +95,18 @@ impl Limiter {
             store: None,
             on_store_error: OnStoreError::default(),
             instances: NonZeroU32::MIN,
+            policies: Policies::new(),
         }
     }
 
-    fn over(store: Arc<dyn Store>, on_store_error: OnStoreError, instances: NonZeroU32) -> Self {
+    fn over(store: Arc<dyn Store>, on_store_error: OnStoreError, instances: NonZeroU32, policies: Policies) -> Self {
         Self(Arc::new(Inner {
             store,
             fallback: MemoryStore::new(),
             on_store_error,
             instances,
+            has_policies: AtomicBool::new(!policies.is_empty()),
+            policies: RwLock::new(policies),
             failing: AtomicBool::new(false),
             unsettled: AtomicU64::new(0),
         }))
@@ -156,6 +170,72 @@ impl Limiter {
         self.0.store.settle(&settlements).await
     }
 
+    /// Puts these policies in the place of those that the limiter has, for all calls from now on: to reload a configuration. No counter is
+    /// lost: the same calls are then judged by the new numbers, and a bucket keeps the tokens that it lacks. Only another algorithm starts
+    /// anew.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`] if one is missing that an annotated function of this program asks for, or if the store does not accept one.
+    /// Nothing is changed then.
+    pub fn set_policies(&self, policies: Policies) -> Result<(), BuildError> {
+        refuse(registry::missing(&policies))?;
+        refuse(unaccepted(&*self.0.store, &policies))?;
+        let has_policies = !policies.is_empty();
+        let mut held = self.0.policies.write().unwrap_or_else(PoisonError::into_inner);
+        *held = policies;
+        self.0.has_policies.store(has_policies, Ordering::Release);
+        Ok(())
+    }
+
+    /// Checks all annotated functions of this program against the policies and the store of this limiter: at the start, before calls
+    /// are served. An entry of the policies that no function goes by is warned of in the log.
+    ///
+    /// Every function of the program is taken to be decided by this limiter, also one that is given another. Numbers that are constant
+    /// expressions are not known before the function is called.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`] lists every function that asks for a policy that is missing, and every one whose policy the store does not accept.
+    pub fn verify(&self) -> Result<(), BuildError> {
+        let policies = self.0.policies.read().unwrap_or_else(PoisonError::into_inner).clone();
+        for (entry, _) in policies.iter() {
+            if !registry::rules().any(|rule| rule.goes_by(entry)) {
+                tracing::warn!(
+                    policy = entry,
+                    "no function asks for this policy by its name, or has it for a name: leave it out, or see how the function is named"
+                );
+            }
+        }
+        let mut wrong = registry::missing(&policies);
+        wrong.extend(registry::rules().filter_map(|rule| {
+            let policy = rule.policy(&policies)?;
+            let error = self.0.store.accepts(policy).err()?;
+            Some(format!(
+                "the policy of `{}` ({policy}) is not for this store: {error}",
+                rule.site.method().name()
+            ))
+        }));
+        refuse(wrong)
+    }
+
+    /// The policies that hold now for rules of a function, each in its place; `None` where there is none by the name.
+    pub(crate) fn policies_of(
+        &self,
+        method: Method,
+        rules: impl IntoIterator<Item = (Numbers, u8)>,
+    ) -> SmallVec<[Option<Policy>; 2]> {
+        let held = match self.0.has_policies.load(Ordering::Acquire) {
+            true => Some(self.0.policies.read().unwrap_or_else(PoisonError::into_inner)),
+            false => None,
+        };
+        let policy = |(numbers, place)| match numbers {
+            Numbers::Own(policy) => held.as_ref().and_then(|held| held.of(method, place)).or(Some(policy)),
+            Numbers::Named(name) => held.as_ref().and_then(|held| held.get(name)),
+        };
+        rules.into_iter().map(policy).collect()
+    }
+
     /// How many calls that were to be settled could not be, because the store did not answer.
     #[must_use]
     pub fn unsettled(&self) -> u64 {
@@ -174,6 +254,13 @@ impl Limiter {
                 "two rules of a call share a counter, or there are too many"
             );
             return Reply::ready(Err(reject(RejectionKind::Misconfigured, &rules[0])));
+        }
+        for rule in &rules {
+            if let Err(error) = self.0.store.accepts(rule.policy) {
+                let method = rule.charge().key.method().name();
+                tracing::error!(method, policy = %rule.policy, %error, "the store does not keep this policy, so every call is refused");
+                return Reply::ready(Err(reject(RejectionKind::Misconfigured, rule)));
+            }
         }
         let answer = self.0.store.acquire(&charges);
         answer.map(move |answer| self.conclude(rules, answer))
@@ -300,6 +387,23 @@ fn first_shared(charges: &[Charge]) -> Option<&Charge> {
     charges.get(place.unwrap_or(Rule::MAX))
 }
 
+/// A line for each policy that the store does not accept.
+fn unaccepted(store: &dyn Store, policies: &Policies) -> Vec<String> {
+    let refused = policies.iter().filter_map(|(name, policy)| {
+        let error = store.accepts(policy).err()?;
+        Some(format!("the policy `{name}` ({policy}) is not for this store: {error}"))
+    });
+    refused.collect()
+}
+
+/// What is wrong, each in a line of its own.
+fn refuse(wrong: Vec<String>) -> Result<(), BuildError> {
+    match wrong.is_empty() {
+        true => Ok(()),
+        false => Err(BuildError::new(wrong.join("\n"))),
+    }
+}
+
 fn reject(kind: RejectionKind, rule: &Rule) -> Rejection {
     Rejection::new(kind, rule.charge().key.method().label(), rule.policy)
 }
@@ -341,6 +445,7 @@ pub struct LimiterBuilder {
     store: Option<Arc<dyn Store>>,
     on_store_error: OnStoreError,
     instances: NonZeroU32,
+    policies: Policies,
 }
 
 impl LimiterBuilder {
@@ -367,14 +472,21 @@ impl LimiterBuilder {
         Self { instances, ..self }
     }
 
+    /// Numbers from configuration, by name; none by default.
+    pub fn policies(self, policies: Policies) -> Self {
+        Self { policies, ..self }
+    }
+
     /// The limiter.
     ///
     /// # Errors
     ///
-    /// [`BuildError`] if `RATE_LIMIT_SECRET` is set and too short.
+    /// [`BuildError`] if `RATE_LIMIT_SECRET` is set and too short, or if the store does not accept one of the policies. Whether all are
+    /// there that functions ask for is told by [`Limiter::verify`].
     pub fn build(self) -> Result<Limiter, BuildError> {
         key::check_secret().map_err(|error| BuildError::new(error.to_string()))?;
         let store = self.store.unwrap_or_else(|| Arc::new(MemoryStore::new()));
-        Ok(Limiter::over(store, self.on_store_error, self.instances))
+        refuse(unaccepted(&*store, &self.policies))?;
+        Ok(Limiter::over(store, self.on_store_error, self.instances, self.policies))
     }
 }

@@ -152,6 +152,8 @@ fn enclosing_function(item: &'static str) -> Cow<'static, str> {
     while let Some(outer) = path.strip_suffix("::{{closure}}") {
         path = outer;
     }
+    // A trait registers its numbers by a function of its own.
+    path = path.strip_suffix("::__limit_per_time_on_this_trait").unwrap_or(path);
     if path.contains('\'') {
         Cow::Owned(without_lifetimes(path))
     } else {
@@ -217,6 +219,10 @@ mod tests {
         assert_eq!(
             name("<m::A as m::Tr>::r::{{closure}}::__RATE_LIMIT_SITE::{{closure}}"),
             "<m::A as m::Tr>::r"
+        );
+        assert_eq!(
+            name("m::Tr::__limit_per_time_on_this_trait::__RATE_LIMIT_SITE::{{closure}}"),
+            "m::Tr"
         );
     }
 

@@ -52,6 +52,9 @@ impl Policy {
     /// in a Lua number.
     pub const MAX_WINDOW: Duration = Duration::from_secs(36_500 * 86_400);
 
+    /// Admits nothing.
+    pub(crate) const NOTHING: Self = Self::sliding_window(0, Self::MIN_WINDOW);
+
     /// At most `count` admitted calls in any stretch of time as long as `window`: a sliding window log.
     ///
     /// The window is kept in whole microseconds, rounded up. A `count` of 0 admits nothing, for good.

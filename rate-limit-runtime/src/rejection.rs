@@ -85,7 +85,8 @@ impl Rejection {
         self.method
     }
 
-    /// The policy of the rule that refused.
+    /// The policy of the rule that refused; one that admits nothing where the limiter has none by the name that the function asks
+    /// for. Of a call that `deny_if` turned away, the policy is looked up without `limiter = ..`.
     #[must_use]
     pub const fn policy(&self) -> Policy {
         self.policy

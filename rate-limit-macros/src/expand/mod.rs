@@ -14,6 +14,7 @@ use quote::{ToTokens as _, quote, quote_spanned};
 use syn::{Error, Result};
 
 use self::check::checked;
+use self::policy::known;
 pub(crate) use self::policy::{no_policy_of_trait, policy_of_trait};
 use self::rename::rename_self;
 use self::settle::settled;
@@ -136,6 +137,10 @@ fn site(rules: &Rules) -> TokenStream {
         None => quote_spanned!(Span::mixed_site()=> __rate_limit::Site::derived(|| ())),
     };
     let marker = local(MARKER);
+    let numbers = rules.rules.iter().map(|rule| match known(&rule.policy) {
+        Some(numbers) => quote_spanned!(Span::mixed_site()=> ::core::option::Option::Some(#numbers)),
+        None => quote_spanned!(Span::mixed_site()=> ::core::option::Option::None),
+    });
     let resets = |rule: &Rule| rule.settle.is_some_and(|settle| settle.on == SettleOn::ResetOnSuccess);
     let by_type = (rules.settles() && rules.success.is_none()) || rules.rules.iter().any(resets);
     let traits = by_type.then(|| quote_spanned!(Span::mixed_site()=> use __rate_limit::by_type::*;));
@@ -143,6 +148,7 @@ fn site(rules: &Rules) -> TokenStream {
         use #krate::__private as __rate_limit;
         #traits
         static #marker: __rate_limit::Site = #site;
+        __rate_limit::register!(#marker: #(#numbers),*);
     }
 }
 

@@ -1,34 +1,29 @@
-//! The policy of a rule.
+//! The numbers of a rule.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens as _, quote_spanned};
-use syn::Expr;
 use syn::spanned::Spanned as _;
+use syn::{Expr, LitStr};
 
-use super::krate;
+use super::{krate, site};
 use crate::args::{Count, Window};
 use crate::model::{Numbers, Policy, Rules};
 use crate::params::local;
 
 pub(super) fn policy(policy: &Policy) -> TokenStream {
-    let (numbers, block) = match policy {
-        Policy::Own(own) => (&own.numbers, &own.block),
+    if let Some(known) = known(policy) {
+        return known;
+    }
+    let own = match policy {
+        Policy::Own(own) => own,
+        Policy::Named(name) => return named(name),
         Policy::OfTrait(of) => {
             let span = of.span().resolved_at(Span::mixed_site());
             let policy = Ident::new(POLICY_OF_TRAIT, span);
             return quote_spanned!(span=> <Self as #of>::#policy());
         }
     };
-    let (algorithm, count, span) = match numbers {
-        Numbers::SlidingWindow(count, window) => ("sliding_window", ("count", count), ("window", window)),
-        Numbers::FixedWindow(count, window) => ("fixed_window", ("count", count), ("window", window)),
-        Numbers::TokenBucket(capacity, refill) => ("token_bucket", ("capacity", capacity), ("refill", refill)),
-    };
-    let algorithm = local(algorithm);
-    // The literals of a window were checked where they were read; those of a bucket hang together.
-    if let ((_, Count::Number(count)), ("window", Window::Micros(micros)), None) = (count, span, block) {
-        return quote_spanned!(Span::mixed_site()=> __rate_limit::#algorithm(#count, #micros));
-    }
+    let (algorithm, count, span) = parts(&own.numbers);
     let checked = |expr: &Expr, check: &str| {
         let span = expr.span().resolved_at(Span::mixed_site());
         let check = Ident::new(check, span);
@@ -43,11 +38,43 @@ pub(super) fn policy(policy: &Policy) -> TokenStream {
         (check, Count::Const(expr)) => checked(expr, check),
     };
     let span = length(span.1, span.0);
-    let block = block.as_ref().map(|block| {
+    let block = own.block.as_ref().map(|block| {
         let block = length(block, "block");
         quote_spanned!(Span::mixed_site()=> .block(#block))
     });
-    quote_spanned!(Span::mixed_site()=> const { __rate_limit::Policy::#algorithm(#count, #span)#block })
+    quote_spanned!(Span::mixed_site()=> const { __rate_limit::Numbers::Own(__rate_limit::Policy::#algorithm(#count, #span)#block) })
+}
+
+/// The numbers as far as they are literals or a name, so that a static can have them. They were checked where they were read.
+pub(super) fn known(policy: &Policy) -> Option<TokenStream> {
+    let own = match policy {
+        Policy::Own(own) => own,
+        Policy::Named(name) => return Some(named(name)),
+        Policy::OfTrait(_) => return None,
+    };
+    let (algorithm, (_, Count::Number(count)), (_, Window::Micros(span))) = parts(&own.numbers) else {
+        return None;
+    };
+    let block = match &own.block {
+        Some(Window::Micros(block)) => Some(quote_spanned!(Span::mixed_site()=> .block(#block))),
+        Some(Window::Const(_)) => return None,
+        None => None,
+    };
+    Some(quote_spanned!(Span::mixed_site()=> __rate_limit::#algorithm(#count, #span)#block))
+}
+
+fn named(name: &LitStr) -> TokenStream {
+    quote_spanned!(Span::mixed_site()=> __rate_limit::Numbers::Named(#name))
+}
+
+/// The constructor, and both numbers, each with what checks it.
+fn parts(numbers: &Numbers) -> (Ident, (&'static str, &Count), (&'static str, &Window)) {
+    let (algorithm, count, span) = match numbers {
+        Numbers::SlidingWindow(count, window) => ("sliding_window", ("count", count), ("window", window)),
+        Numbers::FixedWindow(count, window) => ("fixed_window", ("count", count), ("window", window)),
+        Numbers::TokenBucket(capacity, refill) => ("token_bucket", ("capacity", capacity), ("refill", refill)),
+    };
+    (local(algorithm), count, span)
 }
 
 /// The hidden function by which a trait tells its numbers to its `impl`s. A constant in its place would keep the trait from
@@ -57,15 +84,21 @@ const POLICY_OF_TRAIT: &str = "__limit_per_time_on_this_trait";
 pub(crate) fn policy_of_trait(rules: &Rules) -> TokenStream {
     let krate = krate(rules);
     let name = local(POLICY_OF_TRAIT);
-    let policy = policy(&rules.rules[0].policy);
+    let policy = &rules.rules[0].policy;
+    let numbers = self::policy(policy);
+    // What is asked for is known though no function asks for it here.
+    let site = match policy {
+        Policy::Named(_) => site(rules),
+        _ => quote_spanned!(Span::mixed_site()=> use #krate::__private as __rate_limit;),
+    };
     quote_spanned! {Span::mixed_site()=>
         #[doc(hidden)]
-        fn #name() -> #krate::Policy
+        fn #name() -> #krate::__private::Numbers
         where
             Self: ::core::marker::Sized,
         {
-            use #krate::__private as __rate_limit;
-            #policy
+            #site
+            #numbers
         }
     }
 }

@@ -9,13 +9,14 @@ use smallvec::SmallVec;
 
 use crate::charged;
 use crate::client;
-use crate::current::current;
+use crate::current::{self, current};
 use crate::failure::OnStoreError;
 use crate::key::{Client, Key, KeyError};
 use crate::limiter::{Limiter, Rules};
-use crate::method::Site;
+use crate::method::{Method, Site};
 use crate::permit::{Permit, Settle};
-use crate::policy::Policy;
+use crate::policy::{Algorithm, Policy};
+use crate::registry::Numbers;
 use crate::rejection::{Rejection, RejectionKind};
 use crate::report;
 use crate::rule::Rule;
@@ -35,7 +36,7 @@ pub struct Call {
 /// One rule of a call: of each attribute, unless it is skipped.
 #[derive(Debug)]
 struct Asked {
-    policy: Policy,
+    numbers: Numbers,
     client: Result<Client, KeyError>,
     place: u8,
     cost: u32,
@@ -56,8 +57,8 @@ pub enum SettleOn {
 }
 
 impl Asked {
-    fn rule(&self, call: &Call, client: Client) -> Rule {
-        let mut rule = Rule::new(self.policy, Key::new(call.site.method(), client))
+    fn rule(&self, call: &Call, policy: Policy, client: Client) -> Rule {
+        let mut rule = Rule::new(policy, Key::new(call.site.method(), client))
             .place(self.place)
             .cost(self.cost);
         if self.observe {
@@ -88,9 +89,9 @@ impl Call {
 
     /// One more rule.
     #[must_use]
-    pub fn rule(mut self, policy: Policy, client: Result<Client, KeyError>) -> Self {
+    pub fn rule(mut self, numbers: Numbers, client: Result<Client, KeyError>) -> Self {
         self.rules.push(Asked {
-            policy,
+            numbers,
             client,
             place: self.place,
             cost: 1,
@@ -157,26 +158,37 @@ impl Call {
     }
 
     /// As [`admit`](Self::admit), for a body that looks at the permit.
-    pub fn permit(self) -> Reply<Result<Permit, Rejection>> {
-        let mut rules = Rules::new();
-        for asked in &self.rules {
-            match asked.client {
-                Ok(client) => {
-                    let rule = asked.rule(&self, client);
-                    charged::warn_if_twice(&rule.charge().key);
-                    rules.push(rule);
-                }
-                Err(error) => {
-                    let rejection = Rejection::of_nobody(&error, self.site.method(), asked.policy);
-                    return Reply::ready(Err(rejection));
-                }
-            }
-        }
+    pub fn permit(mut self) -> Reply<Result<Permit, Rejection>> {
+        let limiter = current(self.limiter.take());
+        let rules = match self.resolve(&limiter) {
+            Ok(rules) => rules,
+            Err(rejection) => return Reply::ready(Err(rejection)),
+        };
         let name = self.site.method().label();
-        current(self.limiter).admit(rules).map(move |answer| {
+        limiter.admit(rules).map(move |answer| {
             report::note_answer(name, &answer);
             answer
         })
+    }
+
+    /// The rules with the policies that hold now, all of one moment.
+    fn resolve(&self, limiter: &Limiter) -> Result<Rules, Rejection> {
+        let method = self.site.method();
+        let policies = limiter.policies_of(method, self.rules.iter().map(|asked| (asked.numbers, asked.place)));
+        let mut rules = Rules::new();
+        for (asked, policy) in self.rules.iter().zip(policies) {
+            let policy = policy.ok_or_else(|| unknown_policy(method, asked.numbers))?;
+            if self.at.is_some() && policy.algorithm() != Algorithm::TokenBucket {
+                return Err(no_bucket(method, policy));
+            }
+            let client = asked
+                .client
+                .map_err(|error| Rejection::of_nobody(&error, method, policy))?;
+            let rule = asked.rule(self, policy, client);
+            charged::warn_if_twice(&rule.charge().key);
+            rules.push(rule);
+        }
+        Ok(rules)
     }
 
     /// As [`admit`](Self::admit), for a call that is settled, by what is left in `place`.
@@ -239,10 +251,38 @@ pub fn settle(settling: &Option<Settling>, success: bool) -> impl Future<Output 
     })
 }
 
-/// What `deny_if` turns away.
+/// What `deny_if` turns away. It is turned away before `limiter = ..` is evaluated, so its policy is that of the limiter that holds
+/// without.
 #[must_use]
-pub fn denied(site: &'static Site, policy: Policy) -> Rejection {
-    Rejection::new(RejectionKind::Denied, site.method().label(), policy)
+pub fn denied(site: &'static Site, numbers: Numbers) -> Rejection {
+    let method = site.method();
+    let policy = match (current::known(), numbers) {
+        (Some(limiter), _) => limiter.policies_of(method, [(numbers, 0)]).pop().flatten(),
+        (None, Numbers::Own(policy)) => Some(policy),
+        (None, Numbers::Named(_)) => None,
+    };
+    Rejection::new(RejectionKind::Denied, method.label(), policy.unwrap_or(Policy::NOTHING))
+}
+
+fn unknown_policy(method: Method, numbers: Numbers) -> Rejection {
+    if let Numbers::Named(policy) = numbers {
+        tracing::error!(
+            method = method.name(),
+            policy,
+            "the limiter has no policy by the name that the function asks for, so every call is refused: add it to the \
+             `Policies` of the limiter"
+        );
+    }
+    Rejection::new(RejectionKind::Misconfigured, method.label(), Policy::NOTHING)
+}
+
+fn no_bucket(method: Method, policy: Policy) -> Rejection {
+    tracing::error!(
+        method = method.name(),
+        %policy,
+        "only a token bucket goes by the time of the event, so every call is refused: make the policy one, or leave out `at`"
+    );
+    Rejection::new(RejectionKind::Misconfigured, method.label(), policy)
 }
 
 /// The client of a rule without a key.
@@ -265,16 +305,22 @@ pub fn on_limit<R>(rejection: Rejection, value: impl FnOnce(Rejection) -> R) -> 
     value(rejection)
 }
 
-/// The policy of two literals, which were checked when they were read; the window in microseconds.
+/// The numbers of two literals, which were checked when they were read; the window in microseconds.
 #[must_use]
-pub const fn sliding_window(count: u32, window: u64) -> Policy {
-    Policy::sliding_window(count, Duration::from_micros(window))
+pub const fn sliding_window(count: u32, window: u64) -> Numbers {
+    Numbers::Own(Policy::sliding_window(count, Duration::from_micros(window)))
 }
 
 /// As [`sliding_window`].
 #[must_use]
-pub const fn fixed_window(count: u32, window: u64) -> Policy {
-    Policy::fixed_window(count, Duration::from_micros(window))
+pub const fn fixed_window(count: u32, window: u64) -> Numbers {
+    Numbers::Own(Policy::fixed_window(count, Duration::from_micros(window)))
+}
+
+/// As [`sliding_window`].
+#[must_use]
+pub const fn token_bucket(capacity: u32, refill: u64) -> Numbers {
+    Numbers::Own(Policy::token_bucket(capacity, Duration::from_micros(refill)))
 }
 
 /// The count of an attribute that is a constant. Checked here, so that the compiler points at it.

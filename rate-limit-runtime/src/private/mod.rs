@@ -5,9 +5,10 @@ mod subject;
 
 pub use self::call::{
     Call, SettleOn, ambient, block, capacity, count, denied, fixed_window, is_admitted, limiter, on_limit, refill,
-    settle, sliding_window, window,
+    settle, sliding_window, token_bucket, window,
 };
 pub use self::subject::KeyParts;
+pub use crate::__register as register;
 pub use crate::failure::OnStoreError;
 #[cfg(feature = "actix-web")]
 pub use crate::integrations::actix_web::Either as EitherResponder;
@@ -16,7 +17,9 @@ pub use crate::integrations::axum::{Either, into_response};
 pub use crate::method::Site;
 pub use crate::outcome::{Kept, Outcome, is_success_by, split_by};
 pub use crate::policy::Policy;
+pub use crate::registry::{Numbers, Registered};
 pub use crate::rejection::FromRejection;
+pub use inventory;
 
 /// The traits that decide by type, to be had all at once and without their names.
 pub mod by_type {

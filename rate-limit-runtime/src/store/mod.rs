@@ -51,6 +51,16 @@ pub trait Store: Debug + Send + Sync + 'static {
         Reply::ready(Ok(Vec::new()))
     }
 
+    /// Refuses a policy that this store cannot keep, with words that say which store to take instead, or which policy. One that keeps
+    /// some algorithms alone must say so here: the limiter asks before it is built, when its policies change, and before each call.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] of the kind [`Misconfigured`](crate::StoreErrorKind::Misconfigured) if it does not keep this policy.
+    fn accepts(&self, _policy: Policy) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Changes counters after the fact.
     fn settle(&self, settlements: &[Settlement]) -> Reply<Result<(), StoreError>>;
 }

@@ -1,0 +1,109 @@
+//! Every annotated function of the program: each expansion registers its own.
+
+use crate::method::Site;
+use crate::policies::{Policies, nearest, suffix};
+use crate::policy::Policy;
+
+/// What a rule of an annotated function says of its numbers.
+#[derive(Clone, Copy, Debug)]
+pub enum Numbers {
+    /// Its own, unless the policies of the limiter have an entry by the name of the function.
+    Own(Policy),
+    /// Those of the limiter's policy by this name.
+    Named(&'static str),
+}
+
+impl Numbers {
+    /// Own numbers that block too. The time is a literal that was checked when it was read, in microseconds.
+    #[must_use]
+    pub const fn block(self, time: u64) -> Self {
+        match self {
+            Self::Own(policy) => Self::Own(policy.block(std::time::Duration::from_micros(time))),
+            named => named,
+        }
+    }
+}
+
+/// An annotated function, with the numbers of each of its rules, the outermost first. `None` for what a static cannot tell.
+#[derive(Debug)]
+pub struct Registered {
+    site: &'static Site,
+    numbers: &'static [Option<Numbers>],
+}
+
+inventory::collect!(Registered);
+
+impl Registered {
+    /// The function at `site`.
+    #[must_use]
+    pub const fn new(site: &'static Site, numbers: &'static [Option<Numbers>]) -> Self {
+        Self { site, numbers }
+    }
+}
+
+/// Registers the function that a site stands in.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __register {
+    ($site:ident: $($numbers:expr),*) => {
+        $crate::private::inventory::submit! {
+            $crate::private::Registered::new(&$site, &[$($numbers),*])
+        }
+    };
+}
+
+/// One rule of an annotated function.
+pub(crate) struct RegisteredRule {
+    pub(crate) site: &'static Site,
+    pub(crate) place: u8,
+    pub(crate) numbers: Option<Numbers>,
+}
+
+impl RegisteredRule {
+    /// The policy that holds for it, as far as it is known.
+    pub(crate) fn policy(&self, policies: &Policies) -> Option<Policy> {
+        match self.numbers {
+            Some(Numbers::Named(name)) => policies.get(name),
+            Some(Numbers::Own(policy)) => policies.of(self.site.method(), self.place).or(Some(policy)),
+            None => policies.of(self.site.method(), self.place),
+        }
+    }
+
+    /// Whether it goes by this entry of the policies.
+    pub(crate) fn goes_by(&self, entry: &str) -> bool {
+        match self.numbers {
+            Some(Numbers::Named(name)) => name == entry,
+            _ => entry.strip_prefix(self.site.method().name()) == Some(suffix(self.place)),
+        }
+    }
+}
+
+/// The rules of all annotated functions, in the order of their names.
+pub(crate) fn rules() -> impl Iterator<Item = RegisteredRule> {
+    let mut registered: Vec<&'static Registered> = inventory::iter::<Registered>.into_iter().collect();
+    registered.sort_by_key(|registered| registered.site.method().name());
+    registered.into_iter().flat_map(|Registered { site, numbers }| {
+        (0..).zip(*numbers).map(|(place, numbers)| RegisteredRule {
+            site,
+            place,
+            numbers: *numbers,
+        })
+    })
+}
+
+/// A line for each function that asks for a policy that is not among these.
+pub(crate) fn missing(policies: &Policies) -> Vec<String> {
+    let missing = rules().filter_map(|rule| match rule.numbers {
+        Some(Numbers::Named(name)) if policies.get(name).is_none() => {
+            let function = rule.site.method().name();
+            Some(match nearest(name, policies.iter().map(|(name, _)| name)) {
+                Some(known) => {
+                    format!("`{function}` asks for the policy `{name}`, which is missing: did you mean `{known}`")
+                }
+                None => format!("`{function}` asks for the policy `{name}`, which is missing: add it"),
+            })
+        }
+        _ => None,
+    });
+    missing.collect()
+}
