@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use rate_limit::{
-    Client, Decision, Key, Limiter, ManualClock, MemoryStore, Method, Policy, Rejection, RejectionKind, Rule,
+    Client, Decision, Key, Limiter, ManualClock, MemoryStore, Method, Policies, Policy, Rejection, RejectionKind, Rule,
     limit_per_time,
 };
 
@@ -90,6 +90,12 @@ fn key(client: u128) -> Key {
     )
 }
 
+#[limit_per_time(policy = "read", key = user, limiter = *limiter)]
+#[limit_per_time(policy = "login", key = "everybody")]
+async fn named(limiter: &Limiter, user: u64) -> Result<u64, Rejection> {
+    Ok(user)
+}
+
 const FIVE: Policy = Policy::sliding_window(5, Duration::from_secs(60));
 
 #[limit_per_time(count = 5, window = "60s", key = user, limiter = *limiter)]
@@ -129,6 +135,27 @@ fn a_decision_allocates_nothing() {
     settle();
     let counted = allocations(|| (0..1_000).for_each(|_| settle()));
     assert_eq!(counted, 0, "in 1,000 decisions and resets");
+}
+
+#[test]
+fn a_decision_by_named_policies_allocates_nothing() {
+    let subject = Subject::new(10_000);
+    let policies = Policies::new()
+        .with("read", FIVE)
+        .with("login", Policy::token_bucket(1_000, Duration::from_secs(1)))
+        .with("memory::annotated", FIVE)
+        .with("memory::annotated#2", FIVE);
+    subject.limiter.set_policies(policies).expect("they are all there");
+    let round = || {
+        let admitted = (0..100).filter(|user| now(named(&subject.limiter, user % 10)).is_ok());
+        assert_eq!(admitted.count(), 50);
+        let admitted = (0..100).filter(|user| now(annotated(&subject.limiter, user % 10)).is_ok());
+        assert_eq!(admitted.count(), 50);
+        subject.clock.advance(Duration::from_secs(60));
+    };
+    // The first makes the counters.
+    round();
+    assert_eq!(allocations(|| (0..100).for_each(|_| round())), 0, "in 20,000 decisions");
 }
 
 #[test]

@@ -56,7 +56,7 @@ arguments! {
     algorithm: Algorithm = "algorithm", "token_bucket", value;
     capacity: Count = "capacity", "3", |name, example, input| number("capacity", value(name, example, input)?);
     refill: Window = "refill", "\"50s\"", |name, example, input| length("refill", value(name, example, input)?);
-    policy: LitStr = "policy", "\"read-count\"", |name, example, input| policy_by(value(name, example, input)?);
+    policy: LitStr = "policy", "\"read-count\"", |name, example, input| value::<PolicyArg>(name, example, input).map(|policy| policy.0);
     cost: Expr = "cost", "form.items", value;
     block: Window = "block", "\"30m\"", |name, example, input| length("block", value(name, example, input)?);
     skip_if: Expr = "skip_if", "user.is_admin", value;
@@ -268,16 +268,6 @@ fn named_by(name: LitStr) -> Result<LitStr> {
     Ok(name)
 }
 
-fn policy_by(name: LitStr) -> Result<LitStr> {
-    if name.value().trim().is_empty() {
-        return Err(Error::new(
-            name.span(),
-            "the name of the policy is empty: write the one that it has in the configuration",
-        ));
-    }
-    Ok(name)
-}
-
 /// One of a few words.
 fn word<T: Copy>(argument: &str, words: &[(&str, T)], input: ParseStream<'_>) -> Result<T> {
     let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
@@ -302,6 +292,22 @@ impl Parse for Algorithm {
             ("fixed_window", Self::FixedWindow),
         ];
         word("algorithm", &words, input)
+    }
+}
+
+struct PolicyArg(LitStr);
+
+impl Parse for PolicyArg {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let name: Option<LitStr> = input.parse().ok();
+        match name {
+            Some(name) if !name.value().trim().is_empty() => Ok(Self(name)),
+            Some(name) => Err(Error::new(
+                name.span(),
+                "the name of the policy is empty: write the one that it has in the configuration",
+            )),
+            None => Err(input.error("`policy` is a name in quotes, as in `policy = \"read-count\"`")),
+        }
     }
 }
 

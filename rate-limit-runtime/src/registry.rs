@@ -105,5 +105,8 @@ pub(crate) fn missing(policies: &Policies) -> Vec<String> {
         }
         _ => None,
     });
-    missing.collect()
+    let mut missing: Vec<String> = missing.collect();
+    // Of two rules of one function that ask for one policy it is told once.
+    missing.dedup();
+    missing
 }

@@ -20,6 +20,7 @@ mod names;
 mod observing;
 mod outcomes;
 mod parameters;
+mod policies;
 mod refusals;
 mod settling;
 mod shadowing;

@@ -59,6 +59,28 @@ pub async fn permit(id: u8) -> Result<u8, Rejection> {
     Ok(id)
 }
 
+/// With numbers from configuration.
+#[limit_per_time(policy = "bare", key = id, crate = ::limits)]
+#[limit_per_time(policy = "bare", key = id, deny_if = id == 9)]
+pub async fn named<T: Send>(id: u8, _: T) -> Result<u8, Rejection> {
+    Ok(id)
+}
+
+/// Hands them on.
+#[limit_per_time(policy = "bare", key = "everybody", crate = ::limits)]
+#[expect(async_fn_in_trait, reason = "what calls it here needs no `Send`")]
+pub trait Named<T> {
+    /// Is written by each type.
+    async fn required(&self) -> Result<u8, Rejection>;
+}
+
+#[limit_per_time(key = "everybody", crate = ::limits)]
+impl<T> Named<T> for Portal {
+    async fn required(&self) -> Result<u8, Rejection> {
+        Ok(7)
+    }
+}
+
 /// By the ambient client.
 #[limit_per_time(1, "1m", crate = ::limits)]
 pub async fn ambient() -> Result<u8, Rejection> {

@@ -1,5 +1,6 @@
 //! Limited functions in a crate that makes it hard for their expansion: the dependency is renamed, all lints are
 //! errors, names that generated code would lean on mean something else, and the edition is the one before.
+#![forbid(unsafe_code)]
 #![deny(
     warnings,
     missing_docs,

@@ -5,7 +5,7 @@ use std::pin::Pin;
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use limits::{client, Limiter, ManualClock, MemoryStore, Rejection};
+use limits::{client, Limiter, ManualClock, MemoryStore, Policies, Policy, Rejection};
 use rate_limit_hygiene::arguments::{self, Pair};
 use rate_limit_hygiene::methods::{Api, Portal};
 use rate_limit_hygiene::{bare, blocks, free, futures, hostile, methods, options, responses, stacked};
@@ -346,4 +346,27 @@ async fn each_future_may_go_to_another_thread() {
     need_send(hostile::settled(1, 2));
     need_send(responses::result(1, StatusCode::OK));
     let _: Response = scoped(responses::response(1, StatusCode::OK)).await;
+}
+
+/// They are registered as well, in a crate without `unsafe`, without a prelude, and under another name of the dependency.
+#[tokio::test]
+async fn policies_by_name() {
+    let missing = limiter().verify().unwrap_err().to_string();
+    assert_eq!(
+        missing.lines().collect::<Vec<_>>(),
+        [
+            "`rate_limit_hygiene::bare::Named` asks for the policy `bare`, which is missing: add it",
+            "`rate_limit_hygiene::bare::named` asks for the policy `bare`, which is missing: add it",
+        ]
+    );
+    let minute = std::time::Duration::from_secs(60);
+    let policies = Policies::new().with("bare", Policy::sliding_window(1, minute));
+    let limiter = limiter();
+    limiter.set_policies(policies).expect("it is all that is asked for");
+    assert!(limiter.verify().is_ok());
+    limiter
+        .scope(async {
+            one_of_two!(bare::named(1, ()), bare::Named::<u8>::required(&bare::Portal));
+        })
+        .await;
 }

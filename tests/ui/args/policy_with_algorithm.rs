@@ -1,0 +1,10 @@
+use rate_limit::{Rejection, limit_per_time};
+
+#[limit_per_time(policy = "read-count", algorithm = token_bucket, key = user)]
+async fn login(user: u64) -> Result<u64, Rejection> {
+    Ok(user)
+}
+
+fn main() {
+    let _ = login(7);
+}

@@ -1,0 +1,11 @@
+use rate_limit::{Rejection, limit_per_time};
+
+#[limit_per_time(5, "10m", key = user)]
+#[limit_per_time(policy = "read-count", count = 5, key = user)]
+async fn login(user: u64) -> Result<u64, Rejection> {
+    Ok(user)
+}
+
+fn main() {
+    let _ = login(7);
+}
