@@ -142,19 +142,26 @@ fn a_decision_by_named_policies_allocates_nothing() {
     let subject = Subject::new(10_000);
     let policies = Policies::new()
         .with("read", FIVE)
-        .with("login", Policy::token_bucket(1_000, Duration::from_secs(1)))
+        .with("login", Policy::token_bucket(100_000, Duration::from_secs(3600)))
         .with("memory::annotated", FIVE)
         .with("memory::annotated#2", FIVE);
     subject.limiter.set_policies(policies).expect("they are all there");
-    let round = || {
-        let admitted = (0..100).filter(|user| now(named(&subject.limiter, user % 10)).is_ok());
-        assert_eq!(admitted.count(), 50);
-        let admitted = (0..100).filter(|user| now(annotated(&subject.limiter, user % 10)).is_ok());
-        assert_eq!(admitted.count(), 50);
-        subject.clock.advance(Duration::from_secs(60));
+    let admitted = |user| {
+        [
+            now(named(&subject.limiter, user)).is_ok(),
+            now(annotated(&subject.limiter, user)).is_ok(),
+        ]
     };
-    // The first makes the counters.
-    round();
+    // The fifth of each is the last that is admitted.
+    for n in 0..600 {
+        assert_eq!(admitted(n % 100), [n < 500, n < 500]);
+    }
+    let round = || {
+        subject.clock.advance(Duration::from_secs(7));
+        (0..100).for_each(|user| _ = admitted(user));
+    };
+    // The first two windows fill the counters.
+    (0..20).for_each(|_| round());
     assert_eq!(allocations(|| (0..100).for_each(|_| round())), 0, "in 20,000 decisions");
 }
 
