@@ -58,7 +58,7 @@ pub use rate_limit_runtime::{
 pub use rate_limit_runtime::{ManualClock, contract};
 #[cfg(feature = "redis")]
 pub use rate_limit_runtime::{RedisStore, RedisStoreBuilder};
-#[cfg(any(feature = "sql-mysql", feature = "sql-postgres", feature = "sql-sqlite"))]
+#[cfg(feature = "_sql")]
 pub use rate_limit_runtime::{SqlConnection, SqlStore, SqlStoreBuilder};
 
 #[doc(hidden)]

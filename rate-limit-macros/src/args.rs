@@ -66,6 +66,7 @@ arguments! {
     on_store_error: OnStoreError = "on_store_error", "closed", value;
     permit: Ident = "permit", "permit", |name, example, input| value::<NameArg>(name, example, input).map(|name| name.0);
     at: Expr = "at", "event.time", value;
+    within: Expr = "within", "tx", value;
     name: LitStr = "name", "\"login\"", |name, example, input| named_by(value(name, example, input)?);
     limiter: Expr = "limiter", "app.limiter", value;
     krate: Path = "crate", "crate::limits", |name, example, input| value::<PathArg>(name, example, input).map(|path| path.0);

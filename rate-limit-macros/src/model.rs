@@ -28,6 +28,7 @@ pub(crate) struct Rules {
     pub(crate) on_limit: Option<Expr>,
     pub(crate) permit: Option<Ident>,
     pub(crate) at: Option<Expr>,
+    pub(crate) within: Option<Expr>,
     pub(crate) name: Option<LitStr>,
     pub(crate) limiter: Option<Expr>,
     pub(crate) krate: Option<Path>,
@@ -98,11 +99,7 @@ impl Rules {
                 break;
             }
             errors.take(once.take(&mut args));
-            // Of a named policy it is known only when it is called.
-            let token_bucket =
-                matches!(args.algorithm.peek(), Some(Algorithm::TokenBucket)) || args.policy.peek().is_some();
             rules.extend(errors.take(Rule::new(args, of)));
-            once.all_buckets &= token_bucket;
         }
         // What is wrong with one attribute is not also told of all.
         if errors.is_empty() {
@@ -115,6 +112,7 @@ impl Rules {
             on_limit: once.on_limit.value(),
             permit: once.permit.value(),
             at: once.at.value(),
+            within: once.within.value(),
             name: once.name.value(),
             limiter: once.limiter.value(),
             krate: once.krate.value(),
@@ -139,10 +137,10 @@ struct Once {
     on_limit: Slot<Expr>,
     permit: Slot<Ident>,
     at: Slot<Expr>,
+    within: Slot<Expr>,
     name: Slot<LitStr>,
     limiter: Slot<Expr>,
     krate: Slot<Path>,
-    all_buckets: bool,
 }
 
 impl Default for Once {
@@ -153,10 +151,10 @@ impl Default for Once {
             on_limit: Slot::new("on_limit"),
             permit: Slot::new("permit"),
             at: Slot::new("at"),
+            within: Slot::new("within"),
             name: Slot::new("name"),
             limiter: Slot::new("limiter"),
             krate: Slot::new("crate"),
-            all_buckets: true,
         }
     }
 }
@@ -169,6 +167,7 @@ impl Once {
         errors.take(self.on_limit.merge(&mut args.on_limit));
         errors.take(self.permit.merge(&mut args.permit));
         errors.take(self.at.merge(&mut args.at));
+        errors.take(self.within.merge(&mut args.within));
         errors.take(self.name.merge(&mut args.name));
         errors.take(self.limiter.merge(&mut args.limiter));
         errors.take(self.krate.merge(&mut args.krate));
@@ -189,16 +188,50 @@ impl Once {
                 "a call that is settled gives no permit: leave out `permit`, or settle by hand with what it gives",
             ));
         }
-        if let (Some(span), false) = (self.at.span(), self.all_buckets) {
+        if let (Some(span), false) = (self.at.span(), rules.iter().all(Rule::may_be_bucket)) {
             errors.push(Error::new(
                 span,
                 "only a token bucket goes by the time of the event: add `algorithm = token_bucket`, or leave out `at`",
             ));
         }
+        if let Some(span) = self.within.span() {
+            errors.take(within(span, rules));
+        }
     }
 }
 
+/// What goes with a token that is taken in the caller's transaction.
+fn within(span: Span, rules: &[Rule]) -> Result<()> {
+    let message = match rules {
+        [_, _, ..] => "a limit with `within` stands alone on its function: leave out the others",
+        [rule] if rule.settle.is_some() => {
+            "a token that is taken in a transaction is given back by rolling it back: leave out `reset_on_success`, \
+             `refund_on_success` and `refund_on_error`"
+        }
+        [rule] if !rule.may_be_bucket() => {
+            "only a token bucket is taken in a transaction: add `algorithm = token_bucket, capacity = 3, refill = \"50s\"`, or \
+             `policy = \"..\"`"
+        }
+        [
+            Rule {
+                policy: Policy::Own(own),
+                ..
+            },
+        ] if own.block.is_some() => "a token bucket in SQL has no block: leave out `block`, or `within`",
+        _ => return Ok(()),
+    };
+    Err(Error::new(span, message))
+}
+
 impl Rule {
+    /// Whether it is a token bucket, or is known only when it is called.
+    fn may_be_bucket(&self) -> bool {
+        match &self.policy {
+            Policy::Own(own) => matches!(own.numbers, Numbers::TokenBucket(..)),
+            _ => true,
+        }
+    }
+
     fn new(args: Args, of: Option<&Path>) -> Result<Self> {
         let mut errors = Errors::default();
         let settle = errors.take(settle(&args)).flatten();

@@ -47,11 +47,6 @@ impl<T> Slot<T> {
         }
     }
 
-    /// What it holds.
-    pub(crate) fn peek(&self) -> Option<&T> {
-        self.given.as_ref().map(|given| &given.value)
-    }
-
     pub(crate) fn value(self) -> Option<T> {
         self.given.map(|given| given.value)
     }

@@ -56,7 +56,7 @@ pub use self::rule::Rule;
 pub use self::store::{Change, Charge, MemoryStore, MemoryStoreBuilder, Reply, Settlement, Store};
 #[cfg(feature = "redis")]
 pub use self::store::{RedisStore, RedisStoreBuilder};
-#[cfg(any(feature = "sql-mysql", feature = "sql-postgres", feature = "sql-sqlite"))]
+#[cfg(feature = "_sql")]
 pub use self::store::{SqlConnection, SqlStore, SqlStoreBuilder};
 pub use self::to_key::ToKey;
 pub use self::verdict::{Hit, Hits, Verdict};

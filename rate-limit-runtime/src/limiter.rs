@@ -20,6 +20,8 @@ use crate::registry::{self, Numbers};
 use crate::rejection::{Rejection, RejectionKind};
 use crate::rule::Rule;
 use crate::store::{Change, Charge, MemoryStore, Reply, Settlement, Store};
+#[cfg(feature = "_sql")]
+use crate::store::{SqlConnection, SqlStore};
 use crate::verdict::{Hit, Verdict};
 
 /// Decides calls, by a store. Clones are one limiter.
@@ -132,6 +134,39 @@ impl Limiter {
     /// [`Rule::MAX`], are [`RejectionKind::Misconfigured`].
     pub async fn check_all(&self, rules: &[Rule]) -> Result<Permit, Rejection> {
         self.clone().admit(SmallVec::from_slice(rules)).await
+    }
+
+    /// As [`check`](Self::check), in the caller's transaction: the token is taken when it commits, and was never taken when it rolls back.
+    /// The store of the limiter is a [`SqlStore`] in the same database, and the policy of the rule a token bucket.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejection`] if the call is not to be made. If the store fails that is so whatever `on_store_error` says, since the transaction may
+    /// be gone with it: the kind is [`RejectionKind::Aborted`] where it is to be rolled back and run again from its start, and
+    /// [`RejectionKind::StoreUnavailable`] where that is no use now.
+    #[cfg(feature = "_sql")]
+    pub async fn check_within(&self, rule: Rule, transaction: &mut impl SqlConnection) -> Result<Permit, Rejection> {
+        let store: &dyn std::any::Any = &*self.0.store;
+        let answer = match store.downcast_ref::<SqlStore>() {
+            Some(store) => store.acquire_within(transaction.driver(), &rule.charge()).await,
+            None => Err(StoreError::new(
+                StoreErrorKind::Misconfigured,
+                "`within` needs a limiter over `SqlStore`: install one, or give it by `limiter = ..`",
+            )),
+        };
+        match answer {
+            Ok(verdict) => self.clone().judge(&[rule], verdict, DecidedBy::Transaction),
+            Err(error) => {
+                let method = rule.charge().key.method().name();
+                tracing::warn!(method, kind = ?error.kind(), %error, "no token could be taken in a transaction");
+                let kind = match error.kind() {
+                    StoreErrorKind::Aborted => RejectionKind::Aborted,
+                    StoreErrorKind::Misconfigured => RejectionKind::Misconfigured,
+                    _ => RejectionKind::StoreUnavailable,
+                };
+                Err(reject(kind, &rule))
+            }
+        }
     }
 
     /// What [`check`](Self::check) would decide for this rule, charging nothing.

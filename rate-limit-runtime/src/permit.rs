@@ -6,6 +6,8 @@ use smallvec::SmallVec;
 
 use crate::decision::Decision;
 use crate::error::StoreError;
+#[cfg(feature = "_sql")]
+use crate::error::StoreErrorKind;
 use crate::limiter::Limiter;
 use crate::store::{Change, Charge, Reply, Settlement, Store};
 use crate::verdict::Hit;
@@ -31,6 +33,9 @@ pub(crate) struct Admitted {
 pub(crate) enum DecidedBy {
     Store,
     Fallback,
+    /// The caller's.
+    #[cfg(feature = "_sql")]
+    Transaction,
 }
 
 /// How a rule settles a call.
@@ -94,7 +99,7 @@ impl Permit {
             .admitted
             .iter()
             .enumerate()
-            .filter(|(_, admitted)| admitted.hit != Hit::NONE)
+            .filter(|(_, admitted)| admitted.hit != Hit::NONE || self.in_transaction())
             .filter_map(|(place, Admitted { charge, hit })| {
                 let change = match how(place)? {
                     Settle::Reset => Change::Reset { upto: *hit },
@@ -112,7 +117,19 @@ impl Permit {
         match self.by {
             DecidedBy::Store => self.limiter.store().settle(&settlements),
             DecidedBy::Fallback => self.limiter.fallback().settle(&settlements),
+            #[cfg(feature = "_sql")]
+            DecidedBy::Transaction => Reply::ready(Err(StoreError::new(
+                StoreErrorKind::Misconfigured,
+                "a token that was taken in a transaction is given back by rolling it back",
+            ))),
         }
+    }
+
+    const fn in_transaction(&self) -> bool {
+        #[cfg(feature = "_sql")]
+        return matches!(self.by, DecidedBy::Transaction);
+        #[cfg(not(feature = "_sql"))]
+        false
     }
 
     pub(crate) const fn limiter(&self) -> &Limiter {

@@ -32,6 +32,9 @@ pub enum RejectionKind {
     Impossible,
     /// The store did not decide, and the rule says [`OnStoreError::Closed`](crate::OnStoreError::Closed).
     StoreUnavailable,
+    /// The transaction that the call was to be counted in met another one and cannot go on: roll it back, and run it again from its
+    /// start. Only of a function with `within`.
+    Aborted,
     /// The key names nobody: a part of it is empty or blank.
     MissingClient,
     /// The function's own `deny_if` turned it away.
@@ -124,6 +127,10 @@ impl fmt::Display for Rejection {
             (RejectionKind::StoreUnavailable, _) => {
                 write!(f, "the limit of `{method}` cannot be checked now: try again")
             }
+            (RejectionKind::Aborted, _) => write!(
+                f,
+                "the transaction that a call of `{method}` was to be counted in met another one: roll it back, and run it again"
+            ),
             (RejectionKind::MissingClient, _) => write!(f, "a call of `{method}` names nobody to count it for"),
             (RejectionKind::Denied, _) => write!(f, "a call of `{method}` was turned away"),
             (RejectionKind::Misconfigured, _) => write!(f, "the limit of `{method}` is not set up: see the log"),

@@ -18,8 +18,6 @@ pub enum Kind {
     Sqlite,
 }
 
-pub const ALL: [Kind; 3] = [Kind::Postgres, Kind::MariaDb, Kind::Sqlite];
-
 /// An empty database, and where it is.
 pub struct Database {
     pub kind: Kind,
@@ -50,10 +48,22 @@ impl Database {
         }
     }
 
+    /// One that is somewhere.
+    pub fn at(kind: Kind, url: String) -> Self {
+        Self { kind, url, _file: None }
+    }
+
     /// With the table.
     pub async fn with_table(kind: Kind) -> Self {
         let database = Self::new(kind).await;
-        database.pool(1).await.store().build().create_table().await.expect("the table is created");
+        database
+            .pool(1)
+            .await
+            .store()
+            .build()
+            .create_table()
+            .await
+            .expect("the table is created");
         database
     }
 
@@ -81,7 +91,12 @@ impl Database {
         }
         match self.kind {
             Kind::Postgres => Pool::Postgres(options!(PgPoolOptions).connect(&self.url).await.expect("it connects")),
-            Kind::MariaDb => Pool::MariaDb(options!(MySqlPoolOptions).connect(&self.url).await.expect("it connects")),
+            Kind::MariaDb => Pool::MariaDb(
+                options!(MySqlPoolOptions)
+                    .connect(&self.url)
+                    .await
+                    .expect("it connects"),
+            ),
             Kind::Sqlite => {
                 let file = SqliteConnectOptions::from_str(&self.url).expect("it is a URL");
                 let file = file.create_if_missing(true);
@@ -90,6 +105,18 @@ impl Database {
         }
     }
 }
+
+/// The same code for whichever database a pool is of.
+macro_rules! on_each {
+    ($pool:expr, |$name:ident| $code:expr) => {
+        match $pool {
+            $crate::database::Pool::Postgres($name) => $code,
+            $crate::database::Pool::MariaDb($name) => $code,
+            $crate::database::Pool::Sqlite($name) => $code,
+        }
+    };
+}
+pub(crate) use on_each;
 
 impl Pool {
     pub fn store(&self) -> SqlStoreBuilder {

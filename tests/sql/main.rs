@@ -6,3 +6,4 @@ mod support;
 mod contract;
 mod database;
 mod servers;
+mod within;

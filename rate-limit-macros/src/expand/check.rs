@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
 use super::policy::policy;
-use crate::model::Model;
+use crate::model::{Model, Rules};
 use crate::params::{self, local};
 use crate::ret::Ret;
 use crate::target::MARKER;
@@ -42,14 +42,15 @@ pub(super) fn checked(model: &mut Model, call: &TokenStream, body: &TokenStream)
         }
         None => body.clone(),
     };
+    let decide = decide(&model.rules);
     let admit = match &model.rules.permit {
         None => quote_spanned! {Span::mixed_site()=>
-            if let ::core::result::Result::Err(__rejection) = __call.admit().await {
+            if let ::core::result::Result::Err(__rejection) = __call.#decide.await {
                 return #refusal;
             }
         },
         Some(name) => quote_spanned! {Span::mixed_site()=>
-            let __permit = match __call.permit().await {
+            let __permit = match __call.#decide.await {
                 ::core::result::Result::Ok(__permit) => __permit,
                 ::core::result::Result::Err(__rejection) => return #refusal,
             };
@@ -58,6 +59,22 @@ pub(super) fn checked(model: &mut Model, call: &TokenStream, body: &TokenStream)
     };
     let deny = deny(model, &refusal);
     quote!(#deny #call #admit #body)
+}
+
+/// Asks the limiter, or the caller's transaction, which is borrowed for as long as that takes.
+fn decide(rules: &Rules) -> TokenStream {
+    let method = if rules.permit.is_some() { "permit" } else { "admit" };
+    match &rules.within {
+        None => {
+            let method = local(method);
+            quote_spanned!(Span::mixed_site()=> #method())
+        }
+        Some(transaction) => {
+            let span = transaction.span().resolved_at(Span::mixed_site());
+            let method = Ident::new(&format!("{method}_within"), span);
+            quote_spanned!(span=> #method(&mut *(#transaction)))
+        }
+    }
 }
 
 /// Turns away before anything is charged.

@@ -24,7 +24,7 @@ const LATENESS: u64 = 86_400_000_000;
 
 impl Bucket {
     /// As a database keeps it: its hits go by `full_at` itself.
-    #[cfg(any(feature = "sql-mysql", feature = "sql-postgres", feature = "sql-sqlite"))]
+    #[cfg(feature = "_sql")]
     pub(crate) fn read(full_at: u64, refill: u64) -> Self {
         Self {
             full_at,
@@ -33,7 +33,7 @@ impl Bucket {
         }
     }
 
-    #[cfg(any(feature = "sql-mysql", feature = "sql-postgres", feature = "sql-sqlite"))]
+    #[cfg(feature = "_sql")]
     pub(crate) const fn full_at(&self) -> u64 {
         self.full_at
     }

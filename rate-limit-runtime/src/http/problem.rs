@@ -13,7 +13,8 @@ use crate::span::Span;
 const QUOTA_EXCEEDED: &str = "https://iana.org/assignments/http-problem-types#quota-exceeded";
 
 impl Rejection {
-    /// 429 for a limit that is reached or can never admit the call, 503 while the store does not decide, 403 for a
+    /// 429 for a limit that is reached or can never admit the call, 503 while the store does not decide or a
+    /// transaction was in the way of another, 403 for a
     /// call that `deny_if` turned away, 500 for
     /// a call that names nobody and for a limiter that is not set up: those are faults of the service.
     #[must_use]
@@ -21,7 +22,7 @@ impl Rejection {
         match self.kind() {
             RejectionKind::Limited | RejectionKind::Impossible => StatusCode::TOO_MANY_REQUESTS,
             RejectionKind::Denied => StatusCode::FORBIDDEN,
-            RejectionKind::StoreUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+            RejectionKind::StoreUnavailable | RejectionKind::Aborted => StatusCode::SERVICE_UNAVAILABLE,
             RejectionKind::MissingClient | RejectionKind::Misconfigured => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -47,7 +48,7 @@ impl Rejection {
     /// While the store does not decide, a second is as good a guess as any.
     fn wait(&self) -> Option<Duration> {
         match self.kind() {
-            RejectionKind::StoreUnavailable => Some(Duration::from_secs(1)),
+            RejectionKind::StoreUnavailable | RejectionKind::Aborted => Some(Duration::from_secs(1)),
             _ => self.retry_after(),
         }
     }

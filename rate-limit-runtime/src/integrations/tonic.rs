@@ -16,6 +16,7 @@ impl From<Rejection> for Status {
         let code = match rejection.kind() {
             RejectionKind::Limited | RejectionKind::Impossible => Code::ResourceExhausted,
             RejectionKind::StoreUnavailable => Code::Unavailable,
+            RejectionKind::Aborted => Code::Aborted,
             RejectionKind::Denied => Code::PermissionDenied,
             RejectionKind::MissingClient | RejectionKind::Misconfigured => Code::Internal,
         };

@@ -21,6 +21,8 @@ use crate::rejection::{Rejection, RejectionKind};
 use crate::report;
 use crate::rule::Rule;
 use crate::store::Reply;
+#[cfg(feature = "_sql")]
+use crate::store::SqlConnection;
 
 /// What is known of a call before it is decided.
 #[derive(Debug)]
@@ -169,6 +171,44 @@ impl Call {
             report::note_answer(name, &answer);
             answer
         })
+    }
+
+    /// As [`admit`](Self::admit), in the caller's transaction.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejection`] if the body is not to run.
+    #[cfg(feature = "_sql")]
+    pub async fn admit_within(self, transaction: &mut impl SqlConnection) -> Result<(), Rejection> {
+        self.permit_within(transaction).await.map(drop)
+    }
+
+    /// As [`permit`](Self::permit), in the caller's transaction.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejection`] if the body is not to run.
+    #[cfg(feature = "_sql")]
+    pub async fn permit_within(mut self, transaction: &mut impl SqlConnection) -> Result<Permit, Rejection> {
+        let limiter = current(self.limiter.take());
+        let answer = match self.resolve(&limiter)?.first() {
+            Some(rule) => limiter.check_within(*rule, transaction).await,
+            None => Ok(Permit::unseen(limiter)),
+        };
+        report::note_answer(self.site.method().label(), &answer);
+        answer
+    }
+
+    /// No database is there to take a token in.
+    #[cfg(not(feature = "_sql"))]
+    pub async fn admit_within(self, _: &mut impl super::NoSqlConnection) -> Result<(), Rejection> {
+        self.admit().await
+    }
+
+    /// As [`admit_within`](Self::admit_within).
+    #[cfg(not(feature = "_sql"))]
+    pub async fn permit_within(self, _: &mut impl super::NoSqlConnection) -> Result<Permit, Rejection> {
+        self.permit().await
     }
 
     /// The rules with the policies that hold now, all of one moment.

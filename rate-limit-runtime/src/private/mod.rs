@@ -26,3 +26,12 @@ pub mod by_type {
     pub use super::subject::{AddressKey as _, SubjectKey as _};
     pub use crate::outcome::{AnyResult as _, AnyValue as _, ResultWithStatus as _, WithStatus as _};
 }
+
+/// What `within` takes where no database is on: nothing.
+#[cfg(not(feature = "_sql"))]
+#[diagnostic::on_unimplemented(
+    message = "a token cannot be taken within `{Self}`",
+    label = "no database is there to take it in",
+    note = "`within` needs the feature `sql-postgres`, `sql-mysql` or `sql-sqlite` of `rate-limit`"
+)]
+pub trait NoSqlConnection {}

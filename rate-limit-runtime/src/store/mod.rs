@@ -5,10 +5,11 @@ mod memory;
 #[cfg(feature = "redis")]
 mod redis;
 mod reply;
-#[cfg(any(feature = "sql-mysql", feature = "sql-postgres", feature = "sql-sqlite"))]
+#[cfg(feature = "_sql")]
 mod sql;
 mod verdict;
 
+use std::any::Any;
 use std::fmt::Debug;
 
 pub use self::charge::{Change, Charge, Settlement};
@@ -16,7 +17,7 @@ pub use self::memory::{MemoryStore, MemoryStoreBuilder};
 #[cfg(feature = "redis")]
 pub use self::redis::{RedisStore, RedisStoreBuilder};
 pub use self::reply::Reply;
-#[cfg(any(feature = "sql-mysql", feature = "sql-postgres", feature = "sql-sqlite"))]
+#[cfg(feature = "_sql")]
 pub use self::sql::{SqlConnection, SqlStore, SqlStoreBuilder};
 use crate::error::StoreError;
 use crate::key::Key;
@@ -38,7 +39,7 @@ use crate::verdict::Verdict;
 /// * must not keep a counter for longer than twice its window, or its block, after the last hit.
 ///
 /// The feature `test-util` has a suite that checks these, `contract`.
-pub trait Store: Debug + Send + Sync + 'static {
+pub trait Store: Any + Debug + Send + Sync {
     /// Admits and records the charges of a call, or refuses them all.
     fn acquire(&self, charges: &[Charge]) -> Reply<Result<Verdict, StoreError>>;
 

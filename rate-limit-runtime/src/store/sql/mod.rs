@@ -238,7 +238,7 @@ impl SqlStore {
             }
             #[cfg(feature = "sql-mysql")]
             (Database::MySql(database), Driver::MySql(connection)) => {
-                // Half of the deadline, for the pool may be that whose connections all wait here.
+                // Without it the take is right all the same, if it meets no deadlock.
                 let _ = database.make(charge, deadline / 2).await;
                 let charged = database.charge_within(connection, charge).await;
                 charged.map_err(Trouble::in_transaction)?
@@ -303,6 +303,10 @@ fn in_runtime() -> Result<(), StoreError> {
 }
 
 impl Store for SqlStore {
+    fn accepts(&self, policy: Policy) -> Result<(), StoreError> {
+        accepts(policy)
+    }
+
     fn acquire(&self, charges: &[Charge]) -> Reply<Result<Verdict, StoreError>> {
         let (store, charges): (_, Arc<[Charge]>) = (self.clone(), charges.into());
         Reply::pending(async move {

@@ -9,7 +9,7 @@ use sqlx::pool::PoolConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Row as _, query, raw_sql};
 
 use super::row::{Charged, Columns, Numbers, Row, Seen, in_order};
-use super::trouble::{Code, Trouble, free};
+use super::trouble::{Code, Trouble, free, has_spare};
 use super::{MAX_BATCH, TestClock};
 use crate::key::Client;
 use crate::store::{Change, Charge, Settlement};
@@ -284,7 +284,7 @@ impl MySql {
     pub(super) async fn make(&self, charge: &Charge, wait: Duration) -> Result<(), Trouble> {
         let Numbers { refill, whole, .. } = Numbers::of(charge);
         let row = (Columns::of(&charge.key), refill, whole);
-        if self.made().contains(&row) {
+        if self.made().contains(&row) || !has_spare(&self.pool) {
             return Ok(());
         }
         let make = Parts::new(charge, &self.now()).make();

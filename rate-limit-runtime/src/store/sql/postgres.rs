@@ -8,7 +8,7 @@ use sqlx::postgres::{PgConnection, PgPool, PgRow};
 use sqlx::{AssertSqlSafe, Connection as _, Row as _, query, raw_sql};
 
 use super::row::{Charged, Columns, Numbers, Row, Seen, in_order};
-use super::trouble::{Code, Trouble, free};
+use super::trouble::{Code, Trouble, free, has_spare};
 use super::{MAX_BATCH, TestClock};
 use crate::key::Client;
 use crate::store::{Change, Charge, Settlement};
@@ -278,7 +278,7 @@ impl Postgres {
         charged: &Charged,
         wait: Duration,
     ) -> Result<(), Trouble> {
-        if charged.change.is_none() {
+        if charged.change.is_none() || !has_spare(&self.pool) {
             return Ok(());
         }
         let mut connection = self.free(wait).await?;

@@ -104,6 +104,11 @@ pub(super) async fn free<DB: Database>(
     connection.unwrap_or(Err(sqlx::Error::PoolTimedOut)).map_err(trouble)
 }
 
+/// Whether a connection can be had while the caller holds one: if the pool is his, it may be that all who hold the others wait here too.
+pub(super) fn has_spare<DB: Database>(pool: &Pool<DB>) -> bool {
+    pool.num_idle() > 0 || pool.size() < pool.options().get_max_connections()
+}
+
 /// Asks until it is decided or the deadline is over, with growing and random waits between. Each attempt is told how long it may
 /// wait for a lock: a bit less than is left, so that the database ends it first. It is a task of its own: dropping a future does not stop a
 /// statement, and the connection is given back as it was once that has ended.
@@ -114,13 +119,12 @@ where
 {
     let end = Instant::now() + deadline;
     let mut longest = Duration::from_millis(1);
-    let mut last = None;
     loop {
         let left = end.saturating_duration_since(Instant::now());
-        match timeout_at(end, tokio::spawn(attempt(left - left / 8))).await {
+        let last = match timeout_at(end, tokio::spawn(attempt(left - left / 8))).await {
             Ok(Ok(Ok(decided))) => return Ok(decided),
-            Ok(Ok(Err(Trouble::LostRace))) => last = None,
-            Ok(Ok(Err(Trouble::Undone(error)))) => last = Some(error),
+            Ok(Ok(Err(Trouble::LostRace))) => None,
+            Ok(Ok(Err(Trouble::Undone(error)))) => Some(error),
             Ok(Ok(Err(Trouble::Held(error)))) => return Err(held(error)),
             Ok(Ok(Err(Trouble::Failed(error)))) => return Err(error),
             Ok(Err(error)) => {
@@ -133,7 +137,7 @@ where
                     "the database did not answer in time",
                 ));
             }
-        }
+        };
         let wait = longest.mul_f64(random());
         if Instant::now() + wait >= end {
             let error = StoreError::new(
