@@ -5,5 +5,6 @@ mod support;
 
 mod contract;
 mod database;
+mod exactness;
 mod servers;
 mod within;

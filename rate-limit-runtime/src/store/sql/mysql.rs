@@ -1,12 +1,13 @@
 //! MySQL and MariaDB.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use sqlx::mysql::{MySqlConnection, MySqlDatabaseError, MySqlPool, MySqlRow};
 use sqlx::pool::PoolConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Row as _, query, raw_sql};
+use tokio::sync::OnceCell;
 
 use super::row::{Charged, Columns, Numbers, Row, Seen, in_order};
 use super::trouble::{Code, Trouble, free, has_spare};
@@ -36,9 +37,11 @@ pub(super) struct MySql {
     pool: MySqlPool,
     clock: TestClock,
     deadline: Duration,
-    /// The rows that are known to be there, and the numbers that they are kept by.
-    made: Mutex<HashSet<(Columns, i64, i64)>>,
+    made: Mutex<HashMap<Made, Arc<OnceCell<()>>>>,
 }
+
+/// A row that is known to be there, and the numbers that it is kept by: refill and a whole bucket.
+type Made = (Columns, i64, i64);
 
 /// A statement that ends at the deadline: on MariaDB, which takes what is in this comment as SQL. MySQL has no limit for a write that
 /// is below a second, and skips it.
@@ -283,22 +286,21 @@ impl MySql {
     /// take is right all the same.
     pub(super) async fn make(&self, charge: &Charge, wait: Duration) -> Result<(), Trouble> {
         let Numbers { refill, whole, .. } = Numbers::of(charge);
-        let row = (Columns::of(&charge.key), refill, whole);
-        if self.made().contains(&row) || !has_spare(&self.pool) {
-            return Ok(());
-        }
-        let make = Parts::new(charge, &self.now()).make();
-        self.execute(&make, wait).await?;
-        let mut made = self.made();
-        if made.len() >= MAX_MADE {
-            made.clear();
-        }
-        made.insert(row);
-        Ok(())
-    }
-
-    fn made(&self) -> std::sync::MutexGuard<'_, HashSet<(Columns, i64, i64)>> {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+        let made = {
+            let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+            if made.len() >= MAX_MADE {
+                made.clear();
+            }
+            Arc::clone(made.entry((Columns::of(&charge.key), refill, whole)).or_default())
+        };
+        // One makes it, and those that come meanwhile wait for him, so that one connection is enough.
+        let make = || async {
+            if !has_spare(&self.pool) {
+                return Err(Trouble::LostRace);
+            }
+            self.execute(&Parts::new(charge, &self.now()).make(), wait).await
+        };
+        made.get_or_try_init(make).await.copied()
     }
 
     /// How it stands, taking nothing.
