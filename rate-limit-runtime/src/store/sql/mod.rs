@@ -14,8 +14,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::Instant;
-
 pub use self::connection::{Driver, SqlConnection};
 use self::row::{Charged, Columns};
 use self::trouble::{Trouble, decide};
@@ -217,36 +215,22 @@ impl SqlStore {
         forgotten.map_err(Trouble::in_transaction)
     }
 
-    /// Takes in the caller's transaction. Only a lost race is asked again there.
+    /// Takes in the caller's transaction.
     pub(crate) async fn acquire_within(&self, connection: Driver<'_>, charge: &Charge) -> Result<Verdict, StoreError> {
         accepts(charge.policy)?;
         let deadline = self.0.deadline;
         let charged = match (&self.0.database, connection) {
             #[cfg(feature = "sql-postgres")]
             (Database::Postgres(database), Driver::Postgres(connection)) => {
-                let end = Instant::now() + deadline;
-                let charged = loop {
-                    let charged = database.charge(connection, charge, deadline).await;
-                    if !(matches!(charged, Err(Trouble::LostRace)) && Instant::now() < end) {
-                        break charged;
-                    }
-                };
-                let charged = charged.map_err(Trouble::in_transaction)?;
-                // Who is refused is refused, whether his wait holds or not.
-                let _ = database.convert_apart(charge, &charged, deadline).await;
-                charged
+                database.charge_within(connection, charge, deadline).await
             }
             #[cfg(feature = "sql-mysql")]
             (Database::MySql(database), Driver::MySql(connection)) => {
-                // Without it the take is right all the same, if it meets no deadlock.
-                let _ = database.make(charge, deadline / 2).await;
-                let charged = database.charge_within(connection, charge).await;
-                charged.map_err(Trouble::in_transaction)?
+                database.charge_within(connection, charge, deadline).await
             }
             #[cfg(feature = "sql-sqlite")]
             (Database::Sqlite(database), Driver::Sqlite(connection)) => {
-                let charged = database.charge_within(connection, charge, deadline).await;
-                charged.map_err(Trouble::in_transaction)?
+                database.charge_within(connection, charge, deadline).await
             }
             #[allow(unreachable_patterns, reason = "with one database there is nothing to mix up")]
             _ => {
@@ -256,6 +240,7 @@ impl SqlStore {
                 ));
             }
         };
+        let charged = charged.map_err(Trouble::in_transaction)?;
         Ok(verdict(std::slice::from_ref(charge), &[charged]))
     }
 }

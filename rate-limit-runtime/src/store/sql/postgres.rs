@@ -6,6 +6,7 @@ use std::time::Duration;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnection, PgPool, PgRow};
 use sqlx::{AssertSqlSafe, Connection as _, Row as _, query, raw_sql};
+use tokio::time::Instant;
 
 use super::row::{Charged, Columns, Numbers, Row, Seen, in_order};
 use super::trouble::{Code, Trouble, free, has_spare};
@@ -271,18 +272,25 @@ impl Postgres {
         Ok(())
     }
 
-    /// As [`convert`](Self::convert), for a refusal in the caller's transaction, which may be rolled back: on a connection of its own.
-    pub(super) async fn convert_apart(
+    /// Takes in the caller's transaction. Only a lost race is asked again there.
+    pub(super) async fn charge_within(
         &self,
+        connection: &mut PgConnection,
         charge: &Charge,
-        charged: &Charged,
-        wait: Duration,
-    ) -> Result<(), Trouble> {
-        if charged.change.is_none() || !has_spare(&self.pool) {
-            return Ok(());
+        deadline: Duration,
+    ) -> Result<Charged, Trouble> {
+        let end = Instant::now() + deadline;
+        let mut charged = self.charge(connection, charge, deadline).await;
+        while matches!(charged, Err(Trouble::LostRace)) && Instant::now() < end {
+            charged = self.charge(connection, charge, deadline).await;
         }
-        let mut connection = self.free(wait).await?;
-        self.convert(&mut connection, charge, charged, wait).await
+        let charged = charged?;
+        // On a connection of its own, for the transaction may be rolled back. Who is refused is refused, whether his wait holds or not.
+        if charged.change.is_some() && has_spare(&self.pool) {
+            let mut connection = self.free(deadline).await?;
+            let _ = self.convert(&mut connection, charge, &charged, deadline).await;
+        }
+        Ok(charged)
     }
 
     pub(super) async fn settle(&self, settlement: &Settlement, wait: Duration) -> Result<(), Trouble> {

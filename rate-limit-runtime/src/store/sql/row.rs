@@ -94,30 +94,40 @@ impl Seen {
     /// How a charge stands that was not taken. A charge of nothing is that of the last that took something, as long as something is
     /// missing.
     pub(super) fn unasked(&self, charge: &Charge) -> Charged {
-        let now = self.now as u64;
+        let (now, bucket) = (self.now as u64, self.bucket(charge));
         let (capacity, refill) = (charge.policy.count(), charge.policy.span());
-        let mut bucket = self.row.map(Row::bucket).unwrap_or_default();
-        bucket.heal(now, capacity, refill);
         let answer = match charge.cost > capacity {
             true => Answer::Never,
             false => bucket.decide(now, charge.at, capacity, refill, charge.cost),
         };
-        let to = Row {
-            full_at: bucket.full_at() as i64,
-            refill: refill as i64,
-        };
-        let refused = matches!(answer, Answer::Refused { .. });
         Charged {
             answer,
             hit: match self.row {
                 Some(row) if charge.cost == 0 && row.full_at > self.now => hit(row.full_at),
                 _ => Hit::NONE,
             },
-            change: self
-                .row
-                .filter(|from| refused && *from != to)
-                .map(|from| Conversion { from, to }),
+            change: match answer {
+                Answer::Refused { .. } => self.conversion(charge),
+                _ => None,
+            },
         }
+    }
+
+    /// The bucket by the numbers of a charge.
+    fn bucket(&self, charge: &Charge) -> Bucket {
+        let mut bucket = self.row.map(Row::bucket).unwrap_or_default();
+        bucket.heal(self.now as u64, charge.policy.count(), charge.policy.span());
+        bucket
+    }
+
+    /// What is to be written, if the row goes by other numbers than a charge, or by a clock that stepped back.
+    pub(super) fn conversion(&self, charge: &Charge) -> Option<Conversion> {
+        let (from, bucket) = (self.row?, self.bucket(charge));
+        let to = Row {
+            full_at: bucket.full_at() as i64,
+            refill: charge.policy.span() as i64,
+        };
+        (from != to).then_some(Conversion { from, to })
     }
 
     /// Whether a charge would fit; what remains is what does now.

@@ -50,20 +50,13 @@ struct Statements {
 impl Statements {
     /// Parameters of all: `?1` client, `?2` method; then what each needs.
     fn new(now: &str) -> Self {
-        // ?3 what is taken, ?4 refill, ?5 a whole bucket, ?6 the time of the event.
-        let missing = format!("max(full_at - {now}, 0)");
-        // The product may be larger than any integer here: then it is reckoned in floats, and rounded up by more than they are off.
-        let rest = format!("({missing} % refill)");
-        let converted = format!(
-            "min(iif({missing} / refill >= ?5 / ?4, ?5, {missing} / refill * ?4 + iif({rest} <= 9000000000000000000 / ?4 - refill,
-                ({rest} * ?4 + refill - 1) / refill, CAST({rest} * 1.0 * ?4 / refill AS INTEGER) + 2)), ?5) + min(full_at, {now})"
-        );
-        let full_at = format!("iif(refill = ?4 AND full_at - {now} <= ?5, full_at, {converted})");
+        // ?3 what is taken, ?4 refill, ?5 a whole bucket, ?6 the time of the event. A row that goes by other numbers is not taken from:
+        // the product that converts it may be larger than an integer is here.
         let event = format!("min(ifnull(?6, {now}), {now})");
         let take = format!(
             "INSERT INTO rate_limit (client, method, full_at, refill) VALUES (?1, ?2, {event} + ?3, ?4)
-            ON CONFLICT (client, method) DO UPDATE SET full_at = max({full_at}, {event}) + ?3, refill = ?4
-            WHERE max({full_at}, {event}) + ?3 - {event} <= ?5
+            ON CONFLICT (client, method) DO UPDATE SET full_at = max(full_at, {event}) + ?3
+            WHERE refill = ?4 AND full_at - {now} <= ?5 AND max(full_at, {event}) + ?3 - {event} <= ?5
             RETURNING full_at, {now} AS now"
         );
         let read = format!(
@@ -77,6 +70,7 @@ impl Statements {
                 WHERE client = ?1 AND method = ?2 AND refill = ?4 AND full_at >= ?3"
             )
         };
+        let missing = format!("max(full_at - {now}, 0)");
         let refunded = format!("max({missing} - ?5, min({missing}, full_at - ?3))");
         Self {
             take: take.into(),
@@ -194,7 +188,7 @@ impl Sqlite {
         };
         for (charge, charged) in charges.iter().zip(charged.iter().flatten()) {
             // Who is refused is refused, whether his wait holds or not.
-            let _ = convert(&mut own.connection, charge, charged).await;
+            let _ = convert(&mut own.connection, charge, charged.change).await;
         }
         own.done(charged).await
     }
@@ -244,27 +238,35 @@ impl Sqlite {
         let get = |row: &SqliteRow, column| row.try_get(column).map_err(trouble);
         match row {
             Some(row) => Ok(Charged::taken(charge, get(&row, "full_at")?, get(&row, "now")?)),
-            None => self
-                .see(connection, charge)
-                .await?
-                .refused(charge)
-                .ok_or(Trouble::LostRace),
+            None => {
+                let seen = self.see(connection, charge).await?;
+                if let Some(refused) = seen.refused(charge) {
+                    return Ok(refused);
+                }
+                convert(connection, charge, seen.conversion(charge)).await?;
+                Err(Trouble::LostRace)
+            }
         }
     }
 
-    /// As [`charge`](Self::charge), in the caller's transaction.
+    /// Takes in the caller's transaction. Only a lost race is asked again there.
     pub(super) async fn charge_within(
         &self,
         connection: &mut SqliteConnection,
         charge: &Charge,
-        wait: Duration,
+        deadline: Duration,
     ) -> Result<Charged, Trouble> {
-        let patience = Patience::lower(connection, wait).await?;
-        let charged = self.charge(connection, charge).await;
+        let end = Instant::now() + deadline;
+        let patience = Patience::lower(connection, deadline).await?;
+        let mut charged = self.charge(connection, charge).await;
+        while matches!(charged, Err(Trouble::LostRace)) && Instant::now() < end {
+            charged = self.charge(connection, charge).await;
+        }
+        if let Ok(charged) = &charged {
+            convert(connection, charge, charged.change).await?;
+        }
         patience.restore(connection).await?;
-        let charged = charged?;
-        convert(connection, charge, &charged).await?;
-        Ok(charged)
+        charged
     }
 
     async fn read(&self, connection: &mut SqliteConnection, charge: &Charge) -> Result<Charged, Trouble> {
@@ -368,9 +370,13 @@ impl Sqlite {
     }
 }
 
-/// Keeps the wait that a refusal told: from now on the bucket refills by the numbers it was told by.
-async fn convert(connection: &mut SqliteConnection, charge: &Charge, charged: &Charged) -> Result<(), Trouble> {
-    let Some(Conversion { from, to }) = charged.change else {
+/// From now on the bucket goes by the numbers of the charge: a refusal tells a wait by them, which then holds.
+async fn convert(
+    connection: &mut SqliteConnection,
+    charge: &Charge,
+    change: Option<Conversion>,
+) -> Result<(), Trouble> {
+    let Some(Conversion { from, to }) = change else {
         return Ok(());
     };
     let columns = Columns::of(&charge.key);
