@@ -10,6 +10,8 @@ mod clock;
 pub mod contract;
 mod current;
 mod decision;
+#[cfg(feature = "serde")]
+mod deserialize;
 mod error;
 mod failure;
 mod http;

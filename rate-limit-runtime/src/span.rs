@@ -1,6 +1,7 @@
 //! Times and lengths of time inside the stores: whole microseconds.
 
 use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 /// A length of time in whole microseconds.
@@ -33,17 +34,19 @@ impl Span {
     }
 }
 
+/// The units, the largest first.
+const UNITS: [(u64, &str); 6] = [
+    (86_400_000_000, "d"),
+    (3_600_000_000, "h"),
+    (60_000_000, "m"),
+    (1_000_000, "s"),
+    (1_000, "ms"),
+    (1, "us"),
+];
+
 /// As the attribute takes it: `1h30m`, `500ms`. Below a millisecond the rest is in `us`.
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const UNITS: [(u64, &str); 6] = [
-            (86_400_000_000, "d"),
-            (3_600_000_000, "h"),
-            (60_000_000, "m"),
-            (1_000_000, "s"),
-            (1_000, "ms"),
-            (1, "us"),
-        ];
         if self.0 == 0 {
             return f.write_str("0s");
         }
@@ -56,6 +59,57 @@ impl fmt::Display for Span {
         }
         Ok(())
     }
+}
+
+/// As it is displayed, and as the attribute takes it: the largest unit first, each once, with blanks between if you like. The error is
+/// what to write instead.
+impl FromStr for Span {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        const EXAMPLES: &str = "write for example \"500ms\", \"10m\" or \"1h30m\"";
+        let mut rest = text.trim();
+        let mut units = UNITS.iter();
+        let mut micros = 0_u64;
+        if rest.is_empty() {
+            return Err(format!("the text is empty: {EXAMPLES}"));
+        }
+        while !rest.is_empty() {
+            let (digits, after) = split_where(rest, |c| !c.is_ascii_digit());
+            let (unit, after) = split_where(after.trim_start(), |c| !c.is_alphabetic());
+            match (digits, unit) {
+                ("", _) => return Err(format!("`{text}` is no length of time: {EXAMPLES}")),
+                (_, "") if after.is_empty() => {
+                    return Err(format!(
+                        "`{digits}` has no unit: write `{digits}s`, `{digits}m` or `{digits}h`"
+                    ));
+                }
+                (_, "") => return Err(format!("`{text}` is no length of time: {EXAMPLES}")),
+                _ if UNITS.iter().all(|(_, name)| *name != unit) => {
+                    return Err(format!("`{unit}` is no unit: write `d`, `h`, `m`, `s` or `ms`"));
+                }
+                _ => {}
+            }
+            // Those before it are passed over for good.
+            let Some((length, _)) = units.find(|(_, name)| *name == unit) else {
+                return Err(format!(
+                    "the units of `{text}` are out of order: the largest comes first, each once"
+                ));
+            };
+            micros = digits
+                .parse::<u64>()
+                .ok()
+                .and_then(|number| number.checked_mul(*length))
+                .and_then(|part| micros.checked_add(part))
+                .ok_or_else(|| format!("`{text}` is too long: a length of time is at most 36,500 days"))?;
+            rest = after.trim_start();
+        }
+        Ok(Self(micros))
+    }
+}
+
+fn split_where(text: &str, ends: impl Fn(char) -> bool) -> (&str, &str) {
+    text.split_at(text.find(ends).unwrap_or(text.len()))
 }
 
 #[cfg(test)]
@@ -71,6 +125,41 @@ mod tests {
         assert_eq!(written(5_400_000_000), "1h30m");
         assert_eq!(written(86_400_000_000), "1d");
         assert_eq!(written(1_500), "1ms500us");
+    }
+
+    #[test]
+    fn a_span_is_read_as_it_is_written() {
+        for micros in [0, 1, 1_500, 500_000, 5_400_000_000, 90_061_001_001, u64::MAX] {
+            assert_eq!(Span(micros).to_string().parse(), Ok(Span(micros)));
+        }
+        assert_eq!(" 1 h 30 m ".parse(), Ok(Span(5_400_000_000)));
+        let wrong = |text: &str| text.parse::<Span>().expect_err(text);
+        assert_eq!(
+            wrong(" "),
+            "the text is empty: write for example \"500ms\", \"10m\" or \"1h30m\""
+        );
+        assert_eq!(wrong("10"), "`10` has no unit: write `10s`, `10m` or `10h`");
+        assert_eq!(wrong("1h30"), "`30` has no unit: write `30s`, `30m` or `30h`");
+        assert_eq!(wrong("10 min"), "`min` is no unit: write `d`, `h`, `m`, `s` or `ms`");
+        assert_eq!(wrong("10M"), "`M` is no unit: write `d`, `h`, `m`, `s` or `ms`");
+        for text in ["-1m", "m", "1.5h", "1m,5s"] {
+            assert_eq!(
+                wrong(text),
+                format!("`{text}` is no length of time: write for example \"500ms\", \"10m\" or \"1h30m\"")
+            );
+        }
+        for text in ["1m1h", "1m1m", "1ms1s"] {
+            assert_eq!(
+                wrong(text),
+                format!("the units of `{text}` are out of order: the largest comes first, each once")
+            );
+        }
+        for text in ["99999999999999999999s", "999999999999999d", "1s18446744073709551615us"] {
+            assert_eq!(
+                wrong(text),
+                format!("`{text}` is too long: a length of time is at most 36,500 days")
+            );
+        }
     }
 
     #[test]

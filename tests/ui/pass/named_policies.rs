@@ -21,7 +21,7 @@ async fn stacked(user: u32) -> Result<u32, Error> {
     Err(Error::Wrong)
 }
 
-#[limit_per_time(key = at, policy = "bucket", at = SystemTime::UNIX_EPOCH)]
+#[limit_per_time(key = at, policy = "bucket", at = SystemTime::now())]
 async fn late<T: rate_limit::ToKey>(at: T) -> Result<T, Error> {
     Ok(at)
 }
