@@ -41,13 +41,19 @@ impl Registered {
     }
 }
 
-/// Registers the function that a site stands in.
+/// The site of a function, by its name if it has one, and its registration with what is known of the numbers of each rule:
+/// `site!(SITE = "login": [sliding_window(5, 600_000_000)] [])`.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __register {
-    ($site:ident: $($numbers:expr),*) => {
+macro_rules! __site {
+    (@new) => { $crate::private::Site::derived(|| ()) };
+    (@new $name:literal) => { $crate::private::Site::named($name) };
+    (@known) => { $crate::private::Option::None };
+    (@known $($numbers:tt)+) => { $crate::private::Option::Some($crate::private::$($numbers)+) };
+    ($site:ident $(= $name:literal)?: $([$($numbers:tt)*])+) => {
+        static $site: $crate::private::Site = $crate::__site!(@new $($name)?);
         $crate::private::inventory::submit! {
-            $crate::private::Registered::new(&$site, &[$($numbers),*])
+            $crate::private::Registered::new(&$site, &[$($crate::__site!(@known $($numbers)*)),+])
         }
     };
 }

@@ -132,23 +132,17 @@ fn limited(model: &mut Model, body: TokenStream) -> TokenStream {
 /// What stands first in every expansion: the runtime, and what is known of the function once.
 fn site(rules: &Rules) -> TokenStream {
     let krate = krate(rules);
-    let site = match &rules.name {
-        Some(name) => quote_spanned!(Span::mixed_site()=> __rate_limit::Site::named(#name)),
-        None => quote_spanned!(Span::mixed_site()=> __rate_limit::Site::derived(|| ())),
-    };
     let marker = local(MARKER);
-    let numbers = rules.rules.iter().map(|rule| match known(&rule.policy) {
-        Some(numbers) => quote_spanned!(Span::mixed_site()=> ::core::option::Option::Some(#numbers)),
-        None => quote_spanned!(Span::mixed_site()=> ::core::option::Option::None),
-    });
+    let name = rules.name.as_ref().map(|name| quote!(= #name));
+    let numbers = rules.rules.iter().map(|rule| known(&rule.policy));
+    let numbers = numbers.map(|numbers| quote!([#numbers]));
     let resets = |rule: &Rule| rule.settle.is_some_and(|settle| settle.on == SettleOn::ResetOnSuccess);
     let by_type = (rules.settles() && rules.success.is_none()) || rules.rules.iter().any(resets);
     let traits = by_type.then(|| quote_spanned!(Span::mixed_site()=> use __rate_limit::by_type::*;));
     quote_spanned! {Span::mixed_site()=>
         use #krate::__private as __rate_limit;
         #traits
-        static #marker: __rate_limit::Site = #site;
-        __rate_limit::register!(#marker: #(#numbers),*);
+        __rate_limit::site!(#marker #name: #(#numbers)*);
     }
 }
 

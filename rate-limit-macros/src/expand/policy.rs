@@ -2,27 +2,50 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens as _, quote_spanned};
+use syn::Expr;
 use syn::spanned::Spanned as _;
-use syn::{Expr, LitStr};
 
 use super::{krate, site};
 use crate::args::{Count, Window};
-use crate::model::{Numbers, Policy, Rules};
+use crate::model::{Numbers, OwnPolicy, Policy, Rules};
 use crate::params::local;
 
 pub(super) fn policy(policy: &Policy) -> TokenStream {
-    if let Some(known) = known(policy) {
-        return known;
-    }
-    let own = match policy {
-        Policy::Own(own) => own,
-        Policy::Named(name) => return named(name),
-        Policy::OfTrait(of) => {
+    match (policy, known(policy)) {
+        (Policy::OfTrait(of), _) => {
             let span = of.span().resolved_at(Span::mixed_site());
             let policy = Ident::new(POLICY_OF_TRAIT, span);
-            return quote_spanned!(span=> <Self as #of>::#policy());
+            quote_spanned!(span=> <Self as #of>::#policy())
         }
+        (Policy::Own(own), None) => constant(own),
+        (_, known) => quote_spanned!(Span::mixed_site()=> __rate_limit::#known),
+    }
+}
+
+/// The numbers as far as they are literals or a name, so that a static can have them, by what the runtime calls them. They were
+/// checked where they were read.
+pub(super) fn known(policy: &Policy) -> Option<TokenStream> {
+    match policy {
+        Policy::Own(own) => literal(own),
+        Policy::Named(name) => Some(quote_spanned!(Span::mixed_site()=> Numbers::Named(#name))),
+        Policy::OfTrait(_) => None,
+    }
+}
+
+fn literal(own: &OwnPolicy) -> Option<TokenStream> {
+    let (algorithm, (_, Count::Number(count)), (_, Window::Micros(span))) = parts(&own.numbers) else {
+        return None;
     };
+    let block = match &own.block {
+        Some(Window::Micros(block)) => Some(quote_spanned!(Span::mixed_site()=> .block(#block))),
+        Some(Window::Const(_)) => return None,
+        None => None,
+    };
+    Some(quote_spanned!(Span::mixed_site()=> #algorithm(#count, #span)#block))
+}
+
+/// Numbers that the compiler finds and checks.
+fn constant(own: &OwnPolicy) -> TokenStream {
     let (algorithm, count, span) = parts(&own.numbers);
     let checked = |expr: &Expr, check: &str| {
         let span = expr.span().resolved_at(Span::mixed_site());
@@ -43,28 +66,6 @@ pub(super) fn policy(policy: &Policy) -> TokenStream {
         quote_spanned!(Span::mixed_site()=> .block(#block))
     });
     quote_spanned!(Span::mixed_site()=> const { __rate_limit::Numbers::Own(__rate_limit::Policy::#algorithm(#count, #span)#block) })
-}
-
-/// The numbers as far as they are literals or a name, so that a static can have them. They were checked where they were read.
-pub(super) fn known(policy: &Policy) -> Option<TokenStream> {
-    let own = match policy {
-        Policy::Own(own) => own,
-        Policy::Named(name) => return Some(named(name)),
-        Policy::OfTrait(_) => return None,
-    };
-    let (algorithm, (_, Count::Number(count)), (_, Window::Micros(span))) = parts(&own.numbers) else {
-        return None;
-    };
-    let block = match &own.block {
-        Some(Window::Micros(block)) => Some(quote_spanned!(Span::mixed_site()=> .block(#block))),
-        Some(Window::Const(_)) => return None,
-        None => None,
-    };
-    Some(quote_spanned!(Span::mixed_site()=> __rate_limit::#algorithm(#count, #span)#block))
-}
-
-fn named(name: &LitStr) -> TokenStream {
-    quote_spanned!(Span::mixed_site()=> __rate_limit::Numbers::Named(#name))
 }
 
 /// The constructor, and both numbers, each with what checks it.

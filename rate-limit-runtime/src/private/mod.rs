@@ -8,7 +8,9 @@ pub use self::call::{
     settle, sliding_window, token_bucket, window,
 };
 pub use self::subject::KeyParts;
-pub use crate::__register as register;
+pub use std::option::Option;
+
+pub use crate::__site as site;
 pub use crate::failure::OnStoreError;
 #[cfg(feature = "actix-web")]
 pub use crate::integrations::actix_web::Either as EitherResponder;
