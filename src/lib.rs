@@ -22,6 +22,8 @@
 //! * [`limit_per_time`] is the attribute; its page is the manual.
 //! * [`install`] makes a [`Limiter`] decide for the process: over Redis (`Limiter::redis`), or in memory. Until one
 //!   is installed, limits hold within the process.
+//! * [`Policies`] are numbers from configuration, by name, and can be reloaded; [`Limiter::verify`] finds the functions that ask for one
+//!   that is missing.
 //! * [`Limiter::check`], [`peek`](Limiter::peek) and [`reset`](Limiter::reset) do by hand what the attribute does.
 //! * [`Limiter::check`] also limits what is no function, such as each message of a WebSocket: the attribute on its handler limits the
 //!   upgrade alone.
@@ -38,6 +40,7 @@
 //! | `actix-web` | the same for actix-web, with `HttpResponse` and `impl Responder`; middleware and extractors |
 //! | `sql-postgres`, `sql-mysql`, `sql-sqlite` | `SqlStore`: token buckets in a database, also in the caller's transaction, over sqlx on Tokio |
 //! | `tonic` | refusals as `Status`: `RESOURCE_EXHAUSTED` with `RetryInfo` |
+//! | `serde` | [`Policies`] and [`Policy`] from configuration files |
 //! | `test-util` | `ManualClock`, and `contract`: the suite that every store must pass |
 
 #![forbid(unsafe_code)]

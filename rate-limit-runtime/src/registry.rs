@@ -41,19 +41,15 @@ impl Registered {
     }
 }
 
-/// The site of a function, by its name if it has one, and its registration with what is known of the numbers of each rule:
-/// `site!(SITE = "login": [sliding_window(5, 600_000_000)] [])`.
+/// Registers the function of a site, with what is known of the numbers of each rule: `register!(SITE: [sliding_window(5, 600_000_000)] [])`.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __site {
-    (@new) => { $crate::private::Site::derived(|| ()) };
-    (@new $name:literal) => { $crate::private::Site::named($name) };
+macro_rules! __register {
     (@known) => { $crate::private::Option::None };
     (@known $($numbers:tt)+) => { $crate::private::Option::Some($crate::private::$($numbers)+) };
-    ($site:ident $(= $name:literal)?: $([$($numbers:tt)*])+) => {
-        static $site: $crate::private::Site = $crate::__site!(@new $($name)?);
+    ($site:ident: $([$($numbers:tt)*])+) => {
         $crate::private::inventory::submit! {
-            $crate::private::Registered::new(&$site, &[$($crate::__site!(@known $($numbers)*)),+])
+            $crate::private::Registered::new(&$site, &[$($crate::__register!(@known $($numbers)*)),+])
         }
     };
 }

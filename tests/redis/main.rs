@@ -20,6 +20,7 @@ mod privacy;
 mod probe;
 mod reconnect;
 mod refunds;
+mod reload;
 mod scripts;
 mod settlement;
 mod stacks;

@@ -20,6 +20,7 @@ use crate::target::MARKER;
 /// async fn login(form: Form) -> Result<Token, Error> {
 ///     use ::rate_limit::__private as __rate_limit;
 ///     static __RATE_LIMIT_SITE: __rate_limit::Site = __rate_limit::Site::derived(|| ());
+///     __rate_limit::register!(__RATE_LIMIT_SITE: [sliding_window(5, 600_000_000)]);
 ///     let client = __rate_limit::KeyParts::new().part(&(form.user)).finish();
 ///     let policy = __rate_limit::sliding_window(5, 600_000_000);
 ///     let call = __rate_limit::Call::new(&__RATE_LIMIT_SITE).rule(policy, client);

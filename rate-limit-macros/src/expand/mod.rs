@@ -133,7 +133,10 @@ fn limited(model: &mut Model, body: TokenStream) -> TokenStream {
 fn site(rules: &Rules) -> TokenStream {
     let krate = krate(rules);
     let marker = local(MARKER);
-    let name = rules.name.as_ref().map(|name| quote!(= #name));
+    let site = match &rules.name {
+        Some(name) => quote_spanned!(Span::mixed_site()=> __rate_limit::Site::named(#name)),
+        None => quote_spanned!(Span::mixed_site()=> __rate_limit::Site::derived(|| ())),
+    };
     let numbers = rules.rules.iter().map(|rule| known(&rule.policy));
     let numbers = numbers.map(|numbers| quote!([#numbers]));
     let resets = |rule: &Rule| rule.settle.is_some_and(|settle| settle.on == SettleOn::ResetOnSuccess);
@@ -142,7 +145,8 @@ fn site(rules: &Rules) -> TokenStream {
     quote_spanned! {Span::mixed_site()=>
         use #krate::__private as __rate_limit;
         #traits
-        __rate_limit::site!(#marker #name: #(#numbers)*);
+        static #marker: __rate_limit::Site = #site;
+        __rate_limit::register!(#marker: #(#numbers)*);
     }
 }
 

@@ -10,7 +10,7 @@ pub use self::call::{
 pub use self::subject::KeyParts;
 pub use std::option::Option;
 
-pub use crate::__site as site;
+pub use crate::__register as register;
 pub use crate::failure::OnStoreError;
 #[cfg(feature = "actix-web")]
 pub use crate::integrations::actix_web::Either as EitherResponder;
