@@ -241,11 +241,28 @@ fn a_mistake_of_a_whole_policy_is_told(#[case] text: &str, #[case] message: &str
     assert_eq!(told.split(" at line 1 column ").next(), Some(message));
 }
 
+#[rstest]
+#[case("refill: 50", "line 6 column 11: read-count.refill: a refill is a text such as")]
+#[case(
+    "refil: 50s",
+    "line 6 column 3: read-count.refil: there is no such field: did you mean `refill`"
+)]
+#[case(
+    "bucket-capacity: 3",
+    "line 6 column 3: read-count.bucket-capacity: says the same as `capacity`"
+)]
+fn yaml_tells_where_the_mistake_is(#[case] line: &str, #[case] message: &str) {
+    let text = format!("login:\n  count: 5\n  window: 10m\nread-count:\n  capacity: 3\n  {line}\n");
+    let told = yaml(&text).expect_err("it is a mistake");
+    assert!(told.contains(message), "{told}");
+}
+
 #[test]
-fn yaml_tells_the_line_of_the_mistake() {
-    let told =
-        yaml("login:\n  count: 5\n  window: 10m\nread-count:\n  capacity: 3\n  refill: 50\n").expect_err("no unit");
-    println!("{told}");
-    assert!(told.contains("read-count.refill: a refill is a text such as"), "{told}");
-    assert!(told.contains("line 6"), "{told}");
+fn what_policies_share_in_yaml_is_merged() {
+    let read = yaml("login: &usual\n  count: 5\n  window: 10m\nexport: *usual\nsearch:\n  <<: *usual\n  window: 1m\n");
+    let policy = |window| Policy::sliding_window(5, window);
+    let expected = Policies::new()
+        .with("login", policy(10 * MINUTE))
+        .with("export", policy(10 * MINUTE));
+    assert_eq!(read, Ok(expected.with("search", policy(MINUTE))));
 }

@@ -46,17 +46,14 @@ impl<'de> Visitor<'de> for Names {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Policies, A::Error> {
         let mut policies = Policies::new();
-        while let Some(name) = map.next_key::<String>()? {
-            if name.trim().is_empty() {
-                return Err(A::Error::custom(
-                    "a policy has an empty name: write the one that functions ask for",
-                ));
+        let check = |policies: &Policies, name: &str| match policies.get(name) {
+            _ if name.trim().is_empty() => {
+                Err("a policy has an empty name: write the one that functions ask for".to_owned())
             }
-            if policies.get(&name).is_some() {
-                return Err(A::Error::custom(format_args!(
-                    "{name}: is given twice: leave out one of them"
-                )));
-            }
+            Some(_) => Err(format!("{name}: is given twice: leave out one of them")),
+            None => Ok(()),
+        };
+        while let Some(name) = map.next_key_seed(Key(|name: &str| check(&policies, name)))? {
             let Value::Policy(policy) = map.next_value_seed(Field::new(&name, Kind::Policy))? else {
                 unreachable!("a policy was asked for");
             };
@@ -264,19 +261,15 @@ impl<'de> Visitor<'de> for Field<'_> {
             return Err(self.not("a map"));
         }
         let mut fields = Fields::default();
-        while let Some(name) = map.next_key::<String>()? {
-            let path = self.path_of(&name);
+        let told = |name: &str, message| format!("{}: {message}", self.path_of(name));
+        while let Some(name) = map.next_key_seed(Key(|name: &str| {
+            fields.check(name).map_err(|message| told(name, message))
+        }))? {
             let Some((kind, place)) = fields.place(&name) else {
-                return Err(Field::new(&path, self.kind).error(unknown(&name)));
+                unreachable!("the name was checked");
             };
-            if let Some((given, _)) = place {
-                let message = match *given == name {
-                    true => "is given twice: leave out one of them".to_owned(),
-                    false => format!("says the same as `{given}`, which is given already: leave out one of them"),
-                };
-                return Err(Field::new(&path, kind).error(message));
-            }
-            *place = Some((name, map.next_value_seed(Field::new(&path, kind))?));
+            let value = map.next_value_seed(Field::new(&self.path_of(&name), kind))?;
+            *place = Some((name, value));
         }
         fields.policy(&self).map(Value::Policy)
     }
@@ -288,6 +281,30 @@ impl Field<'_> {
             "" => field.to_owned(),
             path => format!("{path}.{field}"),
         }
+    }
+}
+
+/// A key of a map, refused where it stands: with the words of `F`.
+struct Key<F>(F);
+
+impl<'de, F: FnOnce(&str) -> Result<(), String>> DeserializeSeed<'de> for Key<F> {
+    type Value = String;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<String, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de, F: FnOnce(&str) -> Result<(), String>> Visitor<'de> for Key<F> {
+    type Value = String;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<String, E> {
+        (self.0)(name).map_err(E::custom)?;
+        Ok(name.to_owned())
     }
 }
 
@@ -323,6 +340,18 @@ struct Fields {
 type Given = Option<(String, Value)>;
 
 impl Fields {
+    /// Whether the field is known and is not there yet.
+    fn check(&mut self, name: &str) -> Result<(), String> {
+        match self.place(name) {
+            None => Err(unknown(name)),
+            Some((_, Some((given, _)))) if given == name => Err("is given twice: leave out one of them".to_owned()),
+            Some((_, Some((given, _)))) => Err(format!(
+                "says the same as `{given}`, which is given already: leave out one of them"
+            )),
+            Some((_, None)) => Ok(()),
+        }
+    }
+
     fn place(&mut self, name: &str) -> Option<(Kind, &mut Given)> {
         Some(match name {
             "algorithm" => (Kind::Algorithm, &mut self.algorithm),

@@ -206,8 +206,8 @@ impl Limiter {
     }
 
     /// Puts these policies in the place of those that the limiter has, for all calls from now on: to reload a configuration. No counter is
-    /// lost: the same calls are then judged by the new numbers, and a bucket keeps the tokens that it lacks. Only another algorithm starts
-    /// anew.
+    /// lost: the same calls are then judged by the new numbers, and a bucket keeps the tokens that it lacks, as far as it has room for
+    /// them. Only another algorithm starts anew.
     ///
     /// # Errors
     ///
@@ -234,23 +234,25 @@ impl Limiter {
     /// [`BuildError`] lists every function that asks for a policy that is missing, and every one whose policy the store does not accept.
     pub fn verify(&self) -> Result<(), BuildError> {
         let policies = self.0.policies.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let rules: Vec<_> = registry::rules().collect();
         for (entry, _) in policies.iter() {
-            if !registry::rules().any(|rule| rule.goes_by(entry)) {
+            if !rules.iter().any(|rule| rule.goes_by(entry)) {
                 tracing::warn!(
                     policy = entry,
                     "no function asks for this policy by its name, or has it for a name: leave it out, or see how the function is named"
                 );
             }
         }
-        let mut wrong = registry::missing(&policies);
-        wrong.extend(registry::rules().filter_map(|rule| {
+        let unaccepted = rules.iter().filter_map(|rule| {
             let policy = rule.policy(&policies)?;
             let error = self.0.store.accepts(policy).err()?;
+            let function = rule.site.method().name();
             Some(format!(
-                "the policy of `{}` ({policy}) is not for this store: {error}",
-                rule.site.method().name()
+                "the policy of `{function}` ({policy}) is not for this store: {error}"
             ))
-        }));
+        });
+        let mut wrong = registry::missing(&policies);
+        wrong.extend(unaccepted);
         refuse(wrong)
     }
 

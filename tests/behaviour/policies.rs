@@ -185,6 +185,14 @@ async fn counters_go_by_the_function_and_not_by_the_name_of_its_policy() {
 
 #[tokio::test]
 async fn a_name_that_is_missing_refuses_every_call() {
+    log::install();
+    let embedded = read(1).await;
+    assert_eq!(
+        kind(&embedded),
+        Some(RejectionKind::Misconfigured),
+        "no limiter is installed"
+    );
+
     let closed = Limiter::builder()
         .on_store_error(OnStoreError::Open)
         .policies(Policies::new().with("write", window(1, 60)))
