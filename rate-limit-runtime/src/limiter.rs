@@ -15,7 +15,7 @@ use crate::key::{self, Key};
 use crate::method::Method;
 use crate::permit::{Admitted, DecidedBy, Permit};
 use crate::policies::Policies;
-use crate::policy::Policy;
+use crate::policy::{Algorithm, Policy};
 use crate::registry::{self, Numbers};
 use crate::rejection::{Rejection, RejectionKind};
 use crate::rule::Rule;
@@ -231,7 +231,8 @@ impl Limiter {
     ///
     /// # Errors
     ///
-    /// [`BuildError`] lists every function that asks for a policy that is missing, and every one whose policy the store does not accept.
+    /// [`BuildError`] lists every function that asks for a policy that is missing, every one whose policy the store does not accept,
+    /// and every one with `at` whose policy is no token bucket.
     pub fn verify(&self) -> Result<(), BuildError> {
         let policies = self.0.policies.read().unwrap_or_else(PoisonError::into_inner).clone();
         let rules: Vec<_> = registry::rules().collect();
@@ -243,16 +244,22 @@ impl Limiter {
                 );
             }
         }
-        let unaccepted = rules.iter().filter_map(|rule| {
-            let policy = rule.policy(&policies)?;
-            let error = self.0.store.accepts(policy).err()?;
-            let function = rule.site.method().name();
-            Some(format!(
-                "the policy of `{function}` ({policy}) is not for this store: {error}"
-            ))
-        });
         let mut wrong = registry::missing(&policies);
-        wrong.extend(unaccepted);
+        for rule in &rules {
+            let Some(policy) = rule.policy(&policies) else { continue };
+            let function = rule.site.method().name();
+            if rule.at && policy.algorithm() != Algorithm::TokenBucket {
+                wrong.push(format!(
+                    "`{function}` goes by the time of the event, and its policy ({policy}) is no token bucket: make it one, or leave \
+                     out `at`"
+                ));
+            }
+            if let Err(error) = self.0.store.accepts(policy) {
+                wrong.push(format!(
+                    "the policy of `{function}` ({policy}) is not for this store: {error}"
+                ));
+            }
+        }
         refuse(wrong)
     }
 

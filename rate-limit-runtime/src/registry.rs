@@ -29,6 +29,7 @@ impl Numbers {
 pub struct Registered {
     site: &'static Site,
     numbers: &'static [Option<Numbers>],
+    at: bool,
 }
 
 inventory::collect!(Registered);
@@ -37,19 +38,30 @@ impl Registered {
     /// The function at `site`.
     #[must_use]
     pub const fn new(site: &'static Site, numbers: &'static [Option<Numbers>]) -> Self {
-        Self { site, numbers }
+        Self {
+            site,
+            numbers,
+            at: false,
+        }
+    }
+
+    /// One that goes by the time of the event.
+    #[must_use]
+    pub const fn at(self) -> Self {
+        Self { at: true, ..self }
     }
 }
 
-/// Registers the function of a site, with what is known of the numbers of each rule: `register!(SITE: [sliding_window(5, 600_000_000)] [])`.
+/// Registers the function of a site, with what is known of the numbers of each rule: `register!(SITE: [sliding_window(5, 600_000_000)] [])`, and `.at()` at the end of one
+/// with `at`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __register {
     (@known) => { $crate::private::Option::None };
     (@known $($numbers:tt)+) => { $crate::private::Option::Some($crate::private::$($numbers)+) };
-    ($site:ident: $([$($numbers:tt)*])+) => {
+    ($site:ident: $([$($numbers:tt)*])+ $(.$at:ident())?) => {
         $crate::private::inventory::submit! {
-            $crate::private::Registered::new(&$site, &[$($crate::__register!(@known $($numbers)*)),+])
+            $crate::private::Registered::new(&$site, &[$($crate::__register!(@known $($numbers)*)),+]) $(.$at())?
         }
     };
 }
@@ -59,6 +71,8 @@ pub(crate) struct RegisteredRule {
     pub(crate) site: &'static Site,
     pub(crate) place: u8,
     pub(crate) numbers: Option<Numbers>,
+    /// Whether it goes by the time of the event, as only a token bucket does.
+    pub(crate) at: bool,
 }
 
 impl RegisteredRule {
@@ -84,11 +98,12 @@ impl RegisteredRule {
 pub(crate) fn rules() -> impl Iterator<Item = RegisteredRule> {
     let mut registered: Vec<&'static Registered> = inventory::iter::<Registered>.into_iter().collect();
     registered.sort_by_key(|registered| registered.site.method().name());
-    registered.into_iter().flat_map(|Registered { site, numbers }| {
+    registered.into_iter().flat_map(|Registered { site, numbers, at }| {
         (0..).zip(*numbers).map(|(place, numbers)| RegisteredRule {
             site,
             place,
             numbers: *numbers,
+            at: *at,
         })
     })
 }

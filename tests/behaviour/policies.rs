@@ -258,6 +258,13 @@ async fn only_a_named_bucket_goes_by_the_time_of_the_event() {
     assert_eq!(policy(answer), Some(window(1, 60)));
     let log = log::take().concat();
     assert!(log.contains("make the policy one, or leave out `at`"), "{log}");
+    let error = world.limiter.verify().expect_err("it is no bucket").to_string();
+    let late = concat!(module_path!(), "::late");
+    let words =
+        "goes by the time of the event, and its policy (1 in 1m) is no token bucket: make it one, or leave out `at`";
+    assert_eq!(error, format!("`{late}` {words}"));
+    world.load(policies(bucket(1, 60)));
+    assert!(world.limiter.verify().is_ok());
 }
 
 #[tokio::test]
@@ -423,7 +430,7 @@ async fn an_entry_that_no_function_goes_by_is_warned_of() {
     let world = World::new();
     let inline = concat!(module_path!(), "::inline");
     let read = concat!(module_path!(), "::read");
-    let loaded = policies(window(1, 60))
+    let loaded = policies(bucket(1, 60))
         .with(inline, window(1, 60))
         .with("log in#3", window(1, 60));
     log::take();

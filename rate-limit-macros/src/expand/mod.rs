@@ -139,6 +139,7 @@ fn site(rules: &Rules) -> TokenStream {
     };
     let numbers = rules.rules.iter().map(|rule| known(&rule.policy));
     let numbers = numbers.map(|numbers| quote!([#numbers]));
+    let at = rules.at.as_ref().map(|_| quote!(.at()));
     let resets = |rule: &Rule| rule.settle.is_some_and(|settle| settle.on == SettleOn::ResetOnSuccess);
     let by_type = (rules.settles() && rules.success.is_none()) || rules.rules.iter().any(resets);
     let traits = by_type.then(|| quote_spanned!(Span::mixed_site()=> use __rate_limit::by_type::*;));
@@ -146,7 +147,7 @@ fn site(rules: &Rules) -> TokenStream {
         use #krate::__private as __rate_limit;
         #traits
         static #marker: __rate_limit::Site = #site;
-        __rate_limit::register!(#marker: #(#numbers)*);
+        __rate_limit::register!(#marker: #(#numbers)* #at);
     }
 }
 
