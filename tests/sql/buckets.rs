@@ -5,10 +5,7 @@ use std::time::Duration;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
-use rate_limit::{
-    Charge, Client, Key, Limiter, ManualClock, MemoryStore, Method, Policies, Policy, Rule, SqlStore, Store as _,
-    Verdict,
-};
+use rate_limit::{Charge, Client, Key, ManualClock, MemoryStore, Method, Policy, SqlStore, Store as _, Verdict};
 use rstest::rstest;
 
 use crate::database::{Database, Kind, Pool};
@@ -85,7 +82,7 @@ async fn of_10_000_asks_every_900_ms_902_are_admitted_each_as_a_model_says(#[cas
 enum Step {
     Advance(u64),
     /// Every client asks then: a clock that stepped back shortens what is missing by when it is asked.
-    StepBack(u64),
+    TurnBack(u64),
     /// The client asks by another policy: what is missing is converted by when it is asked.
     Change(u32, Policy),
     Ask {
@@ -115,7 +112,7 @@ fn steps() -> impl Strategy<Value = Step> {
     let at = -100 * SECOND as i64..100 * SECOND as i64;
     prop_oneof![
         4 => time.prop_map(Step::Advance),
-        1 => (0..100 * SECOND).prop_map(Step::StepBack),
+        1 => (0..100 * SECOND).prop_map(Step::TurnBack),
         1 => (0..3_u32, policies()).prop_map(|(client, policy)| Step::Change(client, policy)),
         8 => (0..3_u32, 0..4_u32, any::<bool>(), at).prop_map(|(client, cost, timed, at)| Step::Ask {
             client,
@@ -163,7 +160,7 @@ async fn random_histories_are_decided_as_in_memory(#[case] kind: Kind) {
                 clock.advance(Duration::from_micros(time));
                 continue;
             }
-            Step::StepBack(time) => {
+            Step::TurnBack(time) => {
                 clock.step_back(Duration::from_micros(time));
                 (0..3).map(|client| vec![charge(client, 1)]).collect()
             }

@@ -7,5 +7,6 @@ mod buckets;
 mod contract;
 mod database;
 mod exactness;
+mod reload;
 mod servers;
 mod within;

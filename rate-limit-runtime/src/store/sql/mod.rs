@@ -225,9 +225,7 @@ impl SqlStore {
                 database.charge_within(connection, charge, deadline).await
             }
             #[cfg(feature = "sql-mysql")]
-            (Database::MySql(database), Driver::MySql(connection)) => {
-                database.charge_within(connection, charge, deadline).await
-            }
+            (Database::MySql(database), Driver::MySql(connection)) => database.charge_within(connection, charge).await,
             #[cfg(feature = "sql-sqlite")]
             (Database::Sqlite(database), Driver::Sqlite(connection)) => {
                 database.charge_within(connection, charge, deadline).await

@@ -10,7 +10,7 @@ use sqlx::{AssertSqlSafe, Connection as _, Row as _, query, raw_sql};
 use tokio::sync::OnceCell;
 
 use super::row::{Charged, Columns, Numbers, Row, Seen, in_order};
-use super::trouble::{Code, Trouble, free, has_spare};
+use super::trouble::{Code, Trouble, free, patience};
 use super::{MAX_BATCH, TestClock};
 use crate::key::Client;
 use crate::store::{Change, Charge, Settlement};
@@ -257,10 +257,9 @@ impl MySql {
         &self,
         connection: &mut MySqlConnection,
         charge: &Charge,
-        deadline: Duration,
     ) -> Result<Charged, Trouble> {
         // Without it the take is right all the same, if it meets no deadlock.
-        let _ = self.make(charge, deadline / 2).await;
+        let _ = self.make(charge).await;
         if let Some(charged) = Charged::without_asking(charge) {
             return Ok(charged);
         }
@@ -286,7 +285,7 @@ impl MySql {
 
     /// Makes the row of a charge in the caller's transaction beforehand, once a process, in a transaction of its own: the first takes of
     /// one row by several transactions that roll back deadlock. A refusal then holds also by numbers that have changed.
-    async fn make(&self, charge: &Charge, wait: Duration) -> Result<(), Trouble> {
+    async fn make(&self, charge: &Charge) -> Result<(), Trouble> {
         let Numbers { refill, whole, .. } = Numbers::of(charge);
         let made = {
             let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
@@ -296,12 +295,8 @@ impl MySql {
             Arc::clone(made.entry((Columns::of(&charge.key), refill, whole)).or_default())
         };
         // One makes it, and those that come meanwhile wait for him, so that one connection is enough.
-        let make = || async {
-            if !has_spare(&self.pool) {
-                return Err(Trouble::LostRace);
-            }
-            self.execute(&Parts::new(charge, &self.now()).make(), wait).await
-        };
+        let wait = patience(&self.pool, self.deadline);
+        let make = || async { self.execute(&Parts::new(charge, &self.now()).make(), wait).await };
         made.get_or_try_init(make).await.copied()
     }
 

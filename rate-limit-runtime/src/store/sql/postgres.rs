@@ -9,7 +9,7 @@ use sqlx::{AssertSqlSafe, Connection as _, Row as _, query, raw_sql};
 use tokio::time::Instant;
 
 use super::row::{Charged, Columns, Numbers, Row, Seen, in_order};
-use super::trouble::{Code, Trouble, free, has_spare};
+use super::trouble::{Code, Trouble, free, patience};
 use super::{MAX_BATCH, TestClock};
 use crate::key::Client;
 use crate::store::{Change, Charge, Settlement};
@@ -286,8 +286,9 @@ impl Postgres {
         }
         let charged = charged?;
         // On a connection of its own, for the transaction may be rolled back. Who is refused is refused, whether his wait holds or not.
-        if charged.change.is_some() && has_spare(&self.pool) {
-            let mut connection = self.free(deadline).await?;
+        if charged.change.is_some()
+            && let Ok(mut connection) = self.free(patience(&self.pool, deadline)).await
+        {
             let _ = self.convert(&mut connection, charge, &charged, deadline).await;
         }
         Ok(charged)

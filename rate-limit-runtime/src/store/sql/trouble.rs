@@ -104,9 +104,15 @@ pub(super) async fn free<DB: Database>(
     connection.unwrap_or(Err(sqlx::Error::PoolTimedOut)).map_err(trouble)
 }
 
-/// Whether a connection can be had while the caller holds one: if the pool is his, it may be that all who hold the others wait here too.
-pub(super) fn has_spare<DB: Database>(pool: &Pool<DB>) -> bool {
-    pool.num_idle() > 0 || pool.size() < pool.options().get_max_connections()
+/// How long to wait for a second connection while the caller holds one. If the pool is his, it may be that all who hold the others wait
+/// for one here too; or that one is on its way back.
+pub(super) fn patience<DB: Database>(pool: &Pool<DB>, wait: Duration) -> Duration {
+    let spare = pool.num_idle() > 0 || pool.size() < pool.options().get_max_connections();
+    if spare {
+        wait / 2
+    } else {
+        wait.min(Duration::from_millis(10))
+    }
 }
 
 /// Asks until it is decided or the deadline is over, with growing and random waits between. Each attempt is told how long it may
