@@ -5,8 +5,11 @@ mod support;
 
 mod buckets;
 mod contract;
+mod cost;
 mod database;
 mod exactness;
+mod faults;
+mod housekeeping;
 mod reload;
 mod servers;
 mod within;

@@ -34,7 +34,7 @@ pub fn limiter(pool: &Pool) -> Limiter {
 }
 
 /// How many of 3 tokens are left for a member.
-async fn left(limiter: &Limiter, pool: &Pool, member: u32) -> u32 {
+pub async fn left(limiter: &Limiter, pool: &Pool, member: u32) -> u32 {
     let mut left = 0;
     on_each!(pool, |pool| {
         let mut tx = pool.begin().await.expect("it begins");

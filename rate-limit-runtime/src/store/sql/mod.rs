@@ -81,6 +81,24 @@ enum Database {
     Sqlite(Arc<sqlite::Sqlite>),
 }
 
+/// What became of a batch of rows to delete.
+#[derive(Debug)]
+struct Batch {
+    deleted: u64,
+    /// The last of them, if there may be more behind it.
+    last: Option<Columns>,
+}
+
+impl Batch {
+    fn new(deleted: u64, of: &[Columns]) -> Self {
+        let full = of.len() >= MAX_BATCH as usize;
+        Self {
+            deleted,
+            last: of.iter().max().copied().filter(|_| full),
+        }
+    }
+}
+
 /// How many rows are deleted at once.
 const MAX_BATCH: u32 = 500;
 /// How long a batch of them, or the creation of the table, may take.
@@ -173,17 +191,15 @@ impl SqlStore {
     /// [`StoreError`] if the database does not go on. What was deleted stays so.
     pub async fn purge(&self) -> Result<u64, StoreError> {
         let kept = i64::try_from(self.0.lateness.as_micros()).unwrap_or(i64::MAX / 2);
-        let (mut purged, mut after) = (0, Columns::BEFORE_ALL);
-        loop {
+        let (mut purged, mut after) = (0, Some(Columns::BEFORE_ALL));
+        while let Some(last) = after {
             let batch = decide!(self, HOUSEKEEPING, |database, wait| async move {
-                database.purge(kept, &after, wait).await
+                database.purge(kept, &last, wait).await
             })?;
-            purged += batch.len() as u64;
-            match batch.iter().max() {
-                Some(last) if batch.len() >= MAX_BATCH as usize => after = *last,
-                _ => return Ok(purged),
-            }
+            purged += batch.deleted;
+            after = batch.last;
         }
+        Ok(purged)
     }
 
     /// Deletes all that is kept of a client, and tells how many rows that were.

@@ -11,7 +11,7 @@ use tokio::sync::OnceCell;
 
 use super::row::{Charged, Columns, Numbers, Row, Seen, in_order};
 use super::trouble::{Code, Trouble, free, patience};
-use super::{MAX_BATCH, TestClock};
+use super::{Batch, MAX_BATCH, TestClock};
 use crate::key::Client;
 use crate::store::{Change, Charge, Settlement};
 
@@ -369,7 +369,7 @@ impl MySql {
 
     /// Deletes a batch of the rows behind `after` whose bucket has been full for longer than `kept`, each by itself: a statement for all
     /// would lock every row that it looks at.
-    pub(super) async fn purge(&self, kept: i64, after: &Columns, wait: Duration) -> Result<Vec<Columns>, Trouble> {
+    pub(super) async fn purge(&self, kept: i64, after: &Columns, wait: Duration) -> Result<Batch, Trouble> {
         let now = self.now();
         let old = format!(
             "SELECT client, method FROM rate_limit
@@ -386,21 +386,22 @@ impl MySql {
             .await
             .map_err(trouble)?;
         let purge = format!("DELETE FROM rate_limit WHERE client = ? AND method = ? AND full_at < {now} - ?");
-        let purge: Arc<str> = limited(self.deadline, &purge).into();
-        let mut purged = Vec::new();
-        for row in old {
-            let columns = columns(&row)?;
+        // One that is locked is about to be taken.
+        let purge: Arc<str> = limited(Duration::from_millis(10), &purge).into();
+        let old = old.iter().map(columns).collect::<Result<Vec<_>, _>>()?;
+        let mut deleted = 0;
+        for columns in &old {
             let purge = query(AssertSqlSafe(Arc::clone(&purge)))
                 .bind(&columns.client[..])
                 .bind(columns.method)
                 .bind(kept);
             match purge.execute(&mut *connection).await.map_err(trouble) {
-                // One that is locked is about to be taken.
-                Ok(_) | Err(Trouble::Held(_) | Trouble::Undone(_)) => purged.push(columns),
+                Ok(purged) => deleted += purged.rows_affected(),
+                Err(Trouble::Held(_) | Trouble::Undone(_)) => {}
                 Err(trouble) => return Err(trouble),
             }
         }
-        Ok(purged)
+        Ok(Batch::new(deleted, &old))
     }
 
     pub(super) async fn create_table(&self, wait: Duration) -> Result<(), Trouble> {

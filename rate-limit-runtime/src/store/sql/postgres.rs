@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::row::{Charged, Columns, Numbers, Row, Seen, in_order};
 use super::trouble::{Code, Trouble, free, patience};
-use super::{MAX_BATCH, TestClock};
+use super::{Batch, MAX_BATCH, TestClock};
 use crate::key::Client;
 use crate::store::{Change, Charge, Settlement};
 
@@ -333,7 +333,7 @@ impl Postgres {
 
     /// Deletes a batch of the rows behind `after` whose bucket has been full for longer than `kept`, but for those that a take has
     /// locked.
-    pub(super) async fn purge(&self, kept: i64, after: &Columns, wait: Duration) -> Result<Vec<Columns>, Trouble> {
+    pub(super) async fn purge(&self, kept: i64, after: &Columns, wait: Duration) -> Result<Batch, Trouble> {
         let now = self.clock.now().unwrap_or_else(|| CLOCK.to_owned());
         let purge = format!(
             "WITH old AS (
@@ -358,7 +358,8 @@ impl Postgres {
                 method: row.try_get("method")?,
             })
         };
-        purged.iter().map(columns).collect::<Result<_, _>>().map_err(trouble)
+        let purged: Vec<Columns> = purged.iter().map(columns).collect::<Result<_, _>>().map_err(trouble)?;
+        Ok(Batch::new(purged.len() as u64, &purged))
     }
 
     /// Two processes that create one table at once can fail each other, so one waits for the other.

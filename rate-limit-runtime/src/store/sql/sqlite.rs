@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::row::{Charged, Columns, Conversion, Numbers, Row, Seen, in_order};
 use super::trouble::{Code, Trouble, free};
-use super::{MAX_BATCH, TestClock};
+use super::{Batch, MAX_BATCH, TestClock};
 use crate::key::Client;
 use crate::store::{Change, Charge, Settlement};
 
@@ -336,7 +336,7 @@ impl Sqlite {
     }
 
     /// Deletes a batch of the rows behind `after` whose bucket has been full for longer than `kept`.
-    pub(super) async fn purge(&self, kept: i64, after: &Columns, wait: Duration) -> Result<Vec<Columns>, Trouble> {
+    pub(super) async fn purge(&self, kept: i64, after: &Columns, wait: Duration) -> Result<Batch, Trouble> {
         let now = self.clock.now().unwrap_or_else(|| CLOCK.to_owned());
         let purge = format!(
             "DELETE FROM rate_limit WHERE (client, method) IN (
@@ -359,8 +359,9 @@ impl Sqlite {
                 method: row.try_get("method")?,
             })
         };
-        let purged = purged.and_then(|rows| rows.iter().map(columns).collect());
-        own.done(purged.map_err(trouble)).await
+        let purged = purged.and_then(|rows| rows.iter().map(columns).collect::<Result<Vec<_>, _>>());
+        let purged = own.done(purged.map_err(trouble)).await?;
+        Ok(Batch::new(purged.len() as u64, &purged))
     }
 
     pub(super) async fn create_table(&self, wait: Duration) -> Result<(), Trouble> {
