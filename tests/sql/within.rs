@@ -28,6 +28,15 @@ pub async fn count_at<C: SqlConnection>(
     Ok(permit.decision().expect("it was decided").remaining)
 }
 
+#[limit_per_time(algorithm = token_bucket, capacity = 3, refill = "50s", key = member, within = tx, limiter = limiter)]
+async fn count_on_any<DB: sqlx::Database<Connection: SqlConnection>>(
+    tx: &mut sqlx::Transaction<'_, DB>,
+    limiter: &Limiter,
+    member: u32,
+) -> Result<(), Rejection> {
+    Ok(())
+}
+
 pub fn limiter(pool: &Pool) -> Limiter {
     let store = pool.store().deadline(Duration::from_secs(5)).build();
     Limiter::builder().store(store).build().expect("it is built")
@@ -264,6 +273,28 @@ async fn sql_07_a_row_that_is_held_ends_in_a_rejection_within_the_deadline(#[cas
         drop(holder);
     });
     assert_eq!(left(&limiter, &pool, 1).await, 3, "nothing was taken");
+}
+
+#[rstest]
+#[case(Kind::Postgres)]
+#[case(Kind::MariaDb)]
+#[case(Kind::Sqlite)]
+#[tokio::test]
+async fn a_function_may_be_generic_over_the_database(#[case] kind: Kind) {
+    let database = Database::with_table(kind).await;
+    let pool = database.pool(2).await;
+    let limiter = limiter(&pool);
+    on_each!(&pool, |pool| {
+        let mut tx = pool.begin().await.expect("it begins");
+        for _ in 0..3 {
+            count_on_any(&mut tx, &limiter, 1).await.expect("of three");
+        }
+        let refused = count_on_any(&mut tx, &limiter, 1).await.expect_err("the fourth");
+        assert!(refused.is_limited());
+        tx.rollback().await.expect("it rolls back");
+        let mut tx = pool.begin().await.expect("it begins");
+        count_on_any(&mut tx, &limiter, 1).await.expect("all was given back");
+    });
 }
 
 /// What was set for the statement is put back.

@@ -1,13 +1,13 @@
 //! The connections that a token can be taken on.
 
-use sqlx::Transaction;
 #[cfg(feature = "sql-mysql")]
-use sqlx::mysql::{MySql, MySqlConnection};
+use sqlx::mysql::MySqlConnection;
 use sqlx::pool::PoolConnection;
 #[cfg(feature = "sql-postgres")]
-use sqlx::postgres::{PgConnection, Postgres};
+use sqlx::postgres::PgConnection;
 #[cfg(feature = "sql-sqlite")]
-use sqlx::sqlite::{Sqlite, SqliteConnection};
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{Database, Transaction};
 
 /// What `within = ..` takes: a transaction of sqlx, or the connection that one was begun on, of a database whose feature is on.
 ///
@@ -39,35 +39,37 @@ mod sealed {
     pub trait Sealed {}
 }
 
-macro_rules! connections {
+/// A transaction is what it was begun on, whatever the database: also in code that is generic over it.
+impl<DB: Database<Connection: SqlConnection>> sealed::Sealed for Transaction<'_, DB> {}
+
+impl<DB: Database<Connection: SqlConnection>> SqlConnection for Transaction<'_, DB> {
+    fn driver(&mut self) -> Driver<'_> {
+        (**self).driver()
+    }
+}
+
+impl<DB: Database<Connection: SqlConnection>> sealed::Sealed for PoolConnection<DB> {}
+
+impl<DB: Database<Connection: SqlConnection>> SqlConnection for PoolConnection<DB> {
+    fn driver(&mut self) -> Driver<'_> {
+        (**self).driver()
+    }
+}
+
+macro_rules! connection {
     ($feature:literal, $database:ident, $connection:ident) => {
         #[cfg(feature = $feature)]
-        const _: () = {
-            impl sealed::Sealed for $connection {}
-            impl sealed::Sealed for PoolConnection<$database> {}
-            impl sealed::Sealed for Transaction<'_, $database> {}
+        impl sealed::Sealed for $connection {}
 
-            impl SqlConnection for $connection {
-                fn driver(&mut self) -> Driver<'_> {
-                    Driver::$database(self)
-                }
+        #[cfg(feature = $feature)]
+        impl SqlConnection for $connection {
+            fn driver(&mut self) -> Driver<'_> {
+                Driver::$database(self)
             }
-
-            impl SqlConnection for PoolConnection<$database> {
-                fn driver(&mut self) -> Driver<'_> {
-                    Driver::$database(self)
-                }
-            }
-
-            impl SqlConnection for Transaction<'_, $database> {
-                fn driver(&mut self) -> Driver<'_> {
-                    Driver::$database(self)
-                }
-            }
-        };
+        }
     };
 }
 
-connections!("sql-postgres", Postgres, PgConnection);
-connections!("sql-mysql", MySql, MySqlConnection);
-connections!("sql-sqlite", Sqlite, SqliteConnection);
+connection!("sql-postgres", Postgres, PgConnection);
+connection!("sql-mysql", MySql, MySqlConnection);
+connection!("sql-sqlite", Sqlite, SqliteConnection);
