@@ -21,7 +21,7 @@ use crate::rejection::{Rejection, RejectionKind};
 use crate::rule::Rule;
 use crate::store::{Change, Charge, MemoryStore, Reply, Settlement, Store};
 #[cfg(feature = "_sql")]
-use crate::store::{SqlConnection, SqlStore};
+use crate::store::{Driver, SqlConnection, SqlStore};
 use crate::verdict::{Hit, Verdict};
 
 /// Decides calls, by a store. Clones are one limiter.
@@ -146,9 +146,14 @@ impl Limiter {
     /// [`RejectionKind::StoreUnavailable`] where that is no use now.
     #[cfg(feature = "_sql")]
     pub async fn check_within(&self, rule: Rule, transaction: &mut impl SqlConnection) -> Result<Permit, Rejection> {
+        self.check_on(rule, transaction.driver()).await
+    }
+
+    #[cfg(feature = "_sql")]
+    pub(crate) async fn check_on(&self, rule: Rule, transaction: Driver<'_>) -> Result<Permit, Rejection> {
         let store: &dyn std::any::Any = &*self.0.store;
         let answer = match store.downcast_ref::<SqlStore>() {
-            Some(store) => store.acquire_within(transaction.driver(), &rule.charge()).await,
+            Some(store) => store.acquire_within(transaction, &rule.charge()).await,
             None => Err(StoreError::new(
                 StoreErrorKind::Misconfigured,
                 "`within` needs a limiter over `SqlStore`: install one, or give it by `limiter = ..`",

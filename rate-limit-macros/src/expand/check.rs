@@ -72,8 +72,9 @@ fn decide(rules: &Rules) -> TokenStream {
         }
         Some(transaction) => {
             let span = transaction.span().resolved_at(Span::mixed_site());
-            let method = Ident::new(&format!("{method}_within"), span);
-            quote_spanned!(span=> #method(&mut *(#transaction)))
+            let transaction = quote_spanned!(span=> __rate_limit::within(&mut *(#transaction)));
+            let method = local(&format!("{method}_within"));
+            quote_spanned!(Span::mixed_site()=> #method(#transaction))
         }
     }
 }

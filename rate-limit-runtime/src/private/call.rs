@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use smallvec::SmallVec;
 
+use super::within::Within;
 use crate::charged;
 use crate::client;
 use crate::current::{self, current};
@@ -21,8 +22,6 @@ use crate::rejection::{Rejection, RejectionKind};
 use crate::report;
 use crate::rule::Rule;
 use crate::store::Reply;
-#[cfg(feature = "_sql")]
-use crate::store::SqlConnection;
 
 /// What is known of a call before it is decided.
 #[derive(Debug)]
@@ -178,8 +177,7 @@ impl Call {
     /// # Errors
     ///
     /// [`Rejection`] if the body is not to run.
-    #[cfg(feature = "_sql")]
-    pub async fn admit_within(self, transaction: &mut impl SqlConnection) -> Result<(), Rejection> {
+    pub async fn admit_within(self, transaction: Within<'_>) -> Result<(), Rejection> {
         self.permit_within(transaction).await.map(drop)
     }
 
@@ -188,27 +186,14 @@ impl Call {
     /// # Errors
     ///
     /// [`Rejection`] if the body is not to run.
-    #[cfg(feature = "_sql")]
-    pub async fn permit_within(mut self, transaction: &mut impl SqlConnection) -> Result<Permit, Rejection> {
+    pub async fn permit_within(mut self, transaction: Within<'_>) -> Result<Permit, Rejection> {
         let limiter = current(self.limiter.take());
         let answer = match self.resolve(&limiter)?.first() {
-            Some(rule) => limiter.check_within(*rule, transaction).await,
+            Some(rule) => transaction.check(&limiter, *rule).await,
             None => Ok(Permit::unseen(limiter)),
         };
         report::note_answer(self.site.method().label(), &answer);
         answer
-    }
-
-    /// No database is there to take a token in.
-    #[cfg(not(feature = "_sql"))]
-    pub async fn admit_within(self, _: &mut impl super::NoSqlConnection) -> Result<(), Rejection> {
-        self.admit().await
-    }
-
-    /// As [`admit_within`](Self::admit_within).
-    #[cfg(not(feature = "_sql"))]
-    pub async fn permit_within(self, _: &mut impl super::NoSqlConnection) -> Result<Permit, Rejection> {
-        self.permit().await
     }
 
     /// The rules with the policies that hold now, all of one moment.

@@ -2,12 +2,14 @@
 
 mod call;
 mod subject;
+mod within;
 
 pub use self::call::{
     Call, SettleOn, ambient, block, capacity, count, denied, fixed_window, is_admitted, limiter, on_limit, refill,
     settle, sliding_window, token_bucket, window,
 };
 pub use self::subject::KeyParts;
+pub use self::within::within;
 pub use std::option::Option;
 
 pub use crate::__register as register;
@@ -28,12 +30,3 @@ pub mod by_type {
     pub use super::subject::{AddressKey as _, SubjectKey as _};
     pub use crate::outcome::{AnyResult as _, AnyValue as _, ResultWithStatus as _, WithStatus as _};
 }
-
-/// What `within` takes where no database is on: nothing.
-#[cfg(not(feature = "_sql"))]
-#[diagnostic::on_unimplemented(
-    message = "a token cannot be taken within `{Self}`",
-    label = "no database is there to take it in",
-    note = "`within` needs the feature `sql-postgres`, `sql-mysql` or `sql-sqlite` of `rate-limit`"
-)]
-pub trait NoSqlConnection {}

@@ -18,6 +18,8 @@ pub use self::memory::{MemoryStore, MemoryStoreBuilder};
 pub use self::redis::{RedisStore, RedisStoreBuilder};
 pub use self::reply::Reply;
 #[cfg(feature = "_sql")]
+pub(crate) use self::sql::Driver;
+#[cfg(feature = "_sql")]
 pub use self::sql::{SqlConnection, SqlStore, SqlStoreBuilder};
 use crate::error::StoreError;
 use crate::key::Key;

@@ -1,0 +1,53 @@
+//! The caller's transaction.
+
+use crate::limiter::Limiter;
+use crate::permit::Permit;
+use crate::rejection::Rejection;
+use crate::rule::Rule;
+#[cfg(feature = "_sql")]
+use crate::store::{Driver, SqlConnection};
+
+/// What `within = ..` gives. It is made by itself, so that the compiler says once what is wrong with it.
+#[cfg(feature = "_sql")]
+pub fn within(connection: &mut impl SqlConnection) -> Within<'_> {
+    Within(connection.driver())
+}
+
+/// A connection that a transaction is open on.
+#[cfg(feature = "_sql")]
+#[derive(Debug)]
+pub struct Within<'a>(Driver<'a>);
+
+#[cfg(feature = "_sql")]
+impl Within<'_> {
+    pub(super) async fn check(self, limiter: &Limiter, rule: Rule) -> Result<Permit, Rejection> {
+        limiter.check_on(rule, self.0).await
+    }
+}
+
+/// What `within = ..` gives where no database is on: an error of the compiler.
+#[cfg(not(feature = "_sql"))]
+pub fn within(connection: &mut impl NoSqlConnection) -> Within<'_> {
+    match connection.none() {}
+}
+
+#[cfg(not(feature = "_sql"))]
+#[diagnostic::on_unimplemented(
+    message = "a token cannot be taken within `{Self}`",
+    label = "no database is there to take it in",
+    note = "`within` needs the feature `sql-postgres`, `sql-mysql` or `sql-sqlite` of `rate-limit`"
+)]
+pub trait NoSqlConnection {
+    fn none(&mut self) -> std::convert::Infallible;
+}
+
+#[cfg(not(feature = "_sql"))]
+#[derive(Debug)]
+pub struct Within<'a>(std::convert::Infallible, std::marker::PhantomData<&'a ()>);
+
+#[cfg(not(feature = "_sql"))]
+impl Within<'_> {
+    pub(super) async fn check(self, _: &Limiter, _: Rule) -> Result<Permit, Rejection> {
+        match self.0 {}
+    }
+}

@@ -1,0 +1,10 @@
+use rate_limit::{Rejection, limit_per_time};
+use sqlx::{Postgres, Transaction};
+
+#[limit_per_time(key = member, within = tx)]
+async fn count_read(tx: &mut Transaction<'_, Postgres>, member: u64) -> Result<(), Rejection> {
+    let _ = (tx, member);
+    Ok(())
+}
+
+fn main() {}
