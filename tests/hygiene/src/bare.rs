@@ -115,3 +115,9 @@ impl Api for Portal {
         Ok(id)
     }
 }
+
+/// In the transaction of the caller.
+#[limit_per_time(algorithm = token_bucket, capacity = 1, refill = "50s", key = id, within = tx, crate = ::limits)]
+pub async fn within(tx: &mut ::sqlx::SqliteConnection, id: u8) -> Result<u8, Rejection> {
+    Ok(id)
+}

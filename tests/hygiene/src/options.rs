@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::time::SystemTime;
 
 use limits::{limit_per_time, Rejection};
+use sqlx::{Sqlite, SqliteConnection, Transaction};
 
 /// A constant.
 const ONE: u32 = 1;
@@ -138,4 +139,18 @@ pub async fn refund_on_error_by(id: u8, _: String) -> Result<u8, Rejection> {
 #[limit_per_time(1, "1m", key = "k", refund_on_error, on_limit = |_| (), crate = limits)]
 pub async fn refund_nothing(ran: &mut bool) {
     *ran = true;
+}
+
+/// In the transaction of the caller.
+#[limit_per_time(algorithm = token_bucket, capacity = 1, refill = "50s", key = id, within = tx, crate = limits)]
+pub async fn within(tx: &mut Transaction<'_, Sqlite>, id: u8) -> Result<u8, Rejection> {
+    Ok(id)
+}
+
+/// In the transaction of the caller, with a permit.
+#[limit_per_time(
+    algorithm = token_bucket, capacity = ONE, refill = MINUTE, key = id, within = tx, permit = permit, crate = limits
+)]
+pub async fn permit_within(tx: &mut SqliteConnection, id: u8) -> Result<u32, Rejection> {
+    Ok(permit.decision().map_or(1, |decision| decision.remaining))
 }

@@ -5,10 +5,11 @@ use std::pin::Pin;
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use limits::{client, Limiter, ManualClock, MemoryStore, Policies, Policy, Rejection};
+use limits::{client, Limiter, ManualClock, MemoryStore, Policies, Policy, Rejection, SqlStore};
 use rate_limit_hygiene::arguments::{self, Pair};
 use rate_limit_hygiene::methods::{Api, Portal};
 use rate_limit_hygiene::{bare, blocks, free, futures, hostile, methods, options, responses, stacked};
+use sqlx::sqlite::SqlitePoolOptions;
 
 fn limiter() -> Limiter {
     let store = MemoryStore::builder().clock(&ManualClock::new()).build();
@@ -369,4 +370,26 @@ async fn policies_by_name() {
             one_of_two!(bare::named(1, ()), bare::Named::<u8>::required(&bare::Portal));
         })
         .await;
+}
+
+#[tokio::test]
+async fn in_a_transaction() -> Result<(), Box<dyn std::error::Error>> {
+    let pool = SqlitePoolOptions::new()
+        .max_connections(1)
+        .connect("sqlite::memory:")
+        .await?;
+    let store = SqlStore::sqlite(pool.clone()).build();
+    store.create_table().await?;
+    let limiter = Limiter::builder().store(store).build()?;
+    limiter
+        .scope(async {
+            let mut tx = pool.begin().await.expect("it begins");
+            one_of_two!(
+                options::within(&mut tx, 1),
+                options::permit_within(&mut tx, 1),
+                bare::within(&mut tx, 1),
+            );
+        })
+        .await;
+    Ok(())
 }

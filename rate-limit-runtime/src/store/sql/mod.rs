@@ -234,17 +234,16 @@ impl SqlStore {
     /// Takes in the caller's transaction.
     pub(crate) async fn acquire_within(&self, connection: Driver<'_>, charge: &Charge) -> Result<Verdict, StoreError> {
         accepts(charge.policy)?;
-        let deadline = self.0.deadline;
         let charged = match (&self.0.database, connection) {
             #[cfg(feature = "sql-postgres")]
             (Database::Postgres(database), Driver::Postgres(connection)) => {
-                database.charge_within(connection, charge, deadline).await
+                database.charge_within(connection, charge, self.0.deadline).await
             }
             #[cfg(feature = "sql-mysql")]
             (Database::MySql(database), Driver::MySql(connection)) => database.charge_within(connection, charge).await,
             #[cfg(feature = "sql-sqlite")]
             (Database::Sqlite(database), Driver::Sqlite(connection)) => {
-                database.charge_within(connection, charge, deadline).await
+                database.charge_within(connection, charge, self.0.deadline).await
             }
             #[allow(unreachable_patterns, reason = "with one database there is nothing to mix up")]
             _ => {

@@ -165,6 +165,8 @@ fn fits(charge: &Charge, missing: i64) -> Answer {
 pub(super) struct Charged {
     pub(super) answer: Answer,
     pub(super) hit: Hit,
+    /// MySQL writes it with the refusal.
+    #[cfg_attr(not(any(feature = "sql-postgres", feature = "sql-sqlite")), allow(dead_code))]
     pub(super) change: Option<Conversion>,
 }
 

@@ -92,7 +92,9 @@ fn trouble(error: sqlx::Error) -> Trouble {
             (517, _) => Code::Undone,
             (_, 5 | 6) => Code::Held,
             (_, 1) if error.message().contains("no such table") => Code::NoTable,
-            (_, 3 | 8 | 14 | 23 | 26) => Code::Refused,
+            // No file, no room for it, or none that can be read.
+            (_, 10 | 13 | 14) => Code::Down,
+            (_, 3 | 8 | 23 | 26) => Code::Refused,
             _ => Code::Other,
         }
     })

@@ -106,6 +106,7 @@ pub(super) async fn free<DB: Database>(
 
 /// How long to wait for a second connection while the caller holds one. If the pool is his, it may be that all who hold the others wait
 /// for one here too; or that one is on its way back.
+#[cfg(any(feature = "sql-mysql", feature = "sql-postgres"))]
 pub(super) fn patience<DB: Database>(pool: &Pool<DB>, wait: Duration) -> Duration {
     let spare = pool.num_idle() > 0 || pool.size() < pool.options().get_max_connections();
     if spare {
