@@ -28,14 +28,20 @@ pub struct Server {
 
 impl Server {
     pub fn start(name: &str, variables: &[(&str, &str)]) -> Self {
+        Self::start_with_log(name, variables, Stdio::null())
+    }
+
+    /// One whose log is to be read.
+    pub fn start_with_log(name: &str, variables: &[(&str, &str)], log: impl Into<Stdio>) -> Self {
         let mut child = command(name)
+            .env_remove("CONFIG")
             .env_remove("REDIS_URL")
             .env_remove("TRUSTED_PROXIES")
             .env_remove("DATABASE_URL")
             .env("ADDR", "127.0.0.1:0")
             .envs(variables.iter().copied())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(log)
             .spawn()
             .expect("an example runs");
         let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();

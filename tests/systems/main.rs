@@ -1,5 +1,8 @@
 //! The examples as a person runs them: as processes, over real HTTP.
 
+#[path = "../sql/database.rs"]
+#[allow(dead_code, reason = "the tests of the store use all of it")]
+mod database;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -9,4 +12,5 @@ mod login;
 mod login_guard;
 mod portal;
 mod quickstart;
+mod reading;
 mod visits;
