@@ -105,7 +105,7 @@ async fn a_decision_is_two_statements_of_mariadb_in_one_round_trip_and_one_withi
     let pool = database.pool(1).await;
     let limiter_on = limiter(&pool);
     let Pool::MariaDb(mariadb) = &pool else { unreachable!() };
-    let asked = async || questions(&mut *mariadb.acquire().await.expect("it is free")).await;
+    let asked = async || questions(&mut mariadb.acquire().await.expect("it is free")).await;
     five_decisions(&limiter_on, 1).await;
     let before = asked().await;
     five_decisions(&limiter_on, 2).await;

@@ -6,7 +6,7 @@ use rate_limit::{
     Client, Key, Limiter, Method, Policies, Policy, Rejection, RejectionKind, Rule, StoreErrorKind, limit_per_time,
 };
 use rstest::rstest;
-use sqlx::{Executor as _, Row as _};
+use sqlx::Executor as _;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
