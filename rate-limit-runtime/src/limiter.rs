@@ -153,7 +153,7 @@ impl Limiter {
     pub(crate) async fn check_on(&self, rule: Rule, transaction: Driver<'_>) -> Result<Permit, Rejection> {
         let store: &dyn std::any::Any = &*self.0.store;
         let answer = match store.downcast_ref::<SqlStore>() {
-            Some(store) => store.acquire_within(transaction, &rule.charge()).await,
+            Some(store) => store.acquire_within(transaction, rule.charge()).await,
             None => Err(StoreError::new(
                 StoreErrorKind::Misconfigured,
                 "`within` needs a limiter over `SqlStore`: install one, or give it by `limiter = ..`",

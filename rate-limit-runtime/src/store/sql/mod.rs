@@ -11,6 +11,8 @@ mod sqlite;
 mod trouble;
 
 use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -231,9 +233,18 @@ impl SqlStore {
         forgotten.map_err(Trouble::in_transaction)
     }
 
-    /// Takes in the caller's transaction.
-    pub(crate) async fn acquire_within(&self, connection: Driver<'_>, charge: &Charge) -> Result<Verdict, StoreError> {
+    /// Takes in the caller's transaction. In a box, or the future of each limited function would have all this in it.
+    pub(crate) fn acquire_within<'a>(
+        &'a self,
+        connection: Driver<'a>,
+        charge: Charge,
+    ) -> Pin<Box<dyn Future<Output = Result<Verdict, StoreError>> + Send + 'a>> {
+        Box::pin(self.take_within(connection, charge))
+    }
+
+    async fn take_within(&self, connection: Driver<'_>, charge: Charge) -> Result<Verdict, StoreError> {
         accepts(charge.policy)?;
+        let charge = &charge;
         let charged = match (&self.0.database, connection) {
             #[cfg(feature = "sql-postgres")]
             (Database::Postgres(database), Driver::Postgres(connection)) => {
