@@ -77,6 +77,26 @@ async fn of_10_000_asks_every_900_ms_902_are_admitted_each_as_a_model_says(#[cas
     assert_eq!(admitted, 902);
 }
 
+/// Who reads "5 in 10 minutes" as a window finds more than 5 in one: up to 5 and one for each refill.
+#[rstest]
+#[case(Kind::Postgres)]
+#[case(Kind::MariaDb)]
+#[case(Kind::Sqlite)]
+#[tokio::test]
+async fn alg_06_a_bucket_admits_its_capacity_and_each_refill_in_ten_minutes(#[case] kind: Kind) {
+    let database = Database::with_table(kind).await;
+    let clock = ManualClock::new();
+    let store = store(&database.pool(1).await, &clock);
+    let mut admitted = 0;
+    for _ in 0..600 {
+        let verdict = store.acquire(&[Charge::new(key(1), bucket(5, 120), 1)]).await;
+        admitted += u32::from(matches!(verdict, Ok(Verdict::Allowed { .. })));
+        clock.advance(Duration::from_secs(1));
+    }
+    // The tenth would be there at the end of the ten minutes.
+    assert_eq!(admitted, 9);
+}
+
 /// One thing to do to three clients, each of which goes by the policy that it was last told.
 #[derive(Clone, Debug)]
 enum Step {

@@ -59,7 +59,7 @@ const ANSI: [&str; 4] = [
     "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE",
 ];
 
-/// A read, then a write, lets twenty through where there are five.
+/// A read, then a write, lets twenty through where there are three, and so does a level that another part of the statement reckoned.
 #[rstest]
 #[case(Kind::Postgres, "SET default_transaction_isolation = 'read committed'")]
 #[case(Kind::Postgres, "SET default_transaction_isolation = 'repeatable read'")]
@@ -70,7 +70,7 @@ const ANSI: [&str; 4] = [
 #[case(Kind::MariaDb, ANSI[3])]
 #[case(Kind::Sqlite, "")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sql_01_twenty_connections_on_one_new_key_are_admitted_three_times(
+async fn sql_01_sql_02_twenty_connections_on_one_new_key_are_admitted_three_times(
     #[case] kind: Kind,
     #[case] level: &'static str,
 ) {
