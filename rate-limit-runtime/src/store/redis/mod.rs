@@ -1,18 +1,29 @@
 //! The store that all instances share: Redis, or what speaks its protocol.
 
+mod across;
+#[cfg(feature = "redis-cluster")]
+mod cluster;
+mod connect;
+mod failure;
 mod link;
 mod script;
+#[cfg(feature = "redis-sentinel")]
+mod sentinel;
+mod server;
 mod store_key;
+mod target;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::{Cmd, IntoConnectionInfo, Value};
+use redis::{Cmd, Value};
+use tokio::time::Instant;
 
-use self::link::Link;
 use self::script::{Scripts, times, verdict};
-use super::{Charge, Reply, Settlement, Store};
+use self::server::Server;
+use self::target::{Certificates, Location};
+use super::{Change, Charge, Reply, Settlement, Store};
 #[cfg(feature = "test-util")]
 use crate::clock::ManualClock;
 use crate::error::{BuildError, StoreError, StoreErrorKind};
@@ -31,10 +42,11 @@ use crate::verdict::Verdict;
 pub struct RedisStore(Arc<Inner>);
 
 struct Inner {
-    link: Arc<Link>,
+    server: Server,
     prefix: String,
     deadline: Duration,
-    server: String,
+    /// Where the server is.
+    name: String,
     #[cfg(feature = "test-util")]
     clock: Option<ManualClock>,
 }
@@ -47,37 +59,73 @@ impl RedisStore {
             url: url.to_owned(),
             prefix: String::new(),
             deadline: RedisStoreBuilder::DEADLINE,
+            most: RedisStoreBuilder::MAX_IN_FLIGHT,
+            certificates: Certificates::default(),
             #[cfg(feature = "test-util")]
             clock: None,
         }
     }
 
-    /// Calls a script.
-    fn ask<T: 'static>(&self, cmd: Cmd, read: fn(Value) -> Option<T>) -> Reply<Result<T, StoreError>> {
-        #[cfg(feature = "test-util")]
-        let cmd = self.with_time(cmd);
-        self.ask_without_clock(cmd, read)
+    /// Calls a script on the keys of a client.
+    fn ask<T: 'static>(&self, client: Client, cmd: Cmd, read: fn(Value) -> Option<T>) -> Reply<Result<T, StoreError>> {
+        let store = self.clone();
+        Reply::pending(async move {
+            in_runtime()?;
+            let end = store.end();
+            store.ask_until(client, cmd, read, end).await
+        })
     }
 
-    fn ask_without_clock<T: 'static>(&self, cmd: Cmd, read: fn(Value) -> Option<T>) -> Reply<Result<T, StoreError>> {
-        let store = Arc::clone(&self.0);
-        Reply::pending(async move {
-            if tokio::runtime::Handle::try_current().is_err() {
-                return Err(StoreError::new(
-                    StoreErrorKind::Misconfigured,
-                    "the Redis store is used outside of a Tokio runtime",
-                ));
+    async fn ask_until<T>(
+        &self,
+        client: Client,
+        cmd: Cmd,
+        read: fn(Value) -> Option<T>,
+        end: Instant,
+    ) -> Result<T, StoreError> {
+        #[cfg(feature = "test-util")]
+        let cmd = self.with_time(cmd);
+        self.ask_without_clock(client, &cmd, read, end).await
+    }
+
+    async fn ask_without_clock<T>(
+        &self,
+        client: Client,
+        cmd: &Cmd,
+        read: fn(Value) -> Option<T>,
+        end: Instant,
+    ) -> Result<T, StoreError> {
+        let answer = self.0.server.ask(client, cmd, end).await?;
+        read(answer)
+            .ok_or_else(|| StoreError::new(StoreErrorKind::Unexpected, "Redis answers what no script of ours does"))
+    }
+
+    /// When a call that begins now is over.
+    fn end(&self) -> Instant {
+        Instant::now() + self.0.deadline
+    }
+
+    /// Decides charges whose keys one call can have.
+    async fn acquire_together(&self, charges: &[Charge], end: Instant) -> Result<Verdict, StoreError> {
+        let cmd = self.0.server.scripts().acquire(&self.0.prefix, charges);
+        self.ask_until(charges[0].key.client(), cmd, read_verdict, end).await
+    }
+
+    /// Settles each slot by itself.
+    async fn settle_until(&self, settlements: Vec<Settlement>, end: Instant) -> Result<(), StoreError> {
+        let together =
+            |one: &Settlement, other: &Settlement| self.0.server.together(one.key.client(), other.key.client());
+        for group in across::apart(&settlements, together) {
+            let own: Vec<Settlement> = group.iter().map(|place| settlements[*place]).collect();
+            let client = own[0].key.client();
+            if let Some(clear) = Scripts::clear(&self.0.prefix, &own) {
+                self.ask_without_clock(client, &clear, read_count, end).await?;
             }
-            match tokio::time::timeout(store.deadline, store.link.ask(&cmd)).await {
-                Ok(answer) => read(answer?).ok_or_else(|| {
-                    StoreError::new(StoreErrorKind::Unexpected, "Redis answers what no script of ours does")
-                }),
-                Err(_) => {
-                    store.link.suspect();
-                    Err(StoreError::new(StoreErrorKind::Timeout, "Redis did not answer in time"))
-                }
+            if let Some(settle) = self.0.server.scripts().settle(&self.0.prefix, &own) {
+                self.ask_until(client, settle, read_nothing, end).await?;
             }
-        })
+        }
+        Ok(())
     }
 
     /// Adds the time that the test has turned its clock to.
@@ -99,42 +147,61 @@ impl RedisStore {
     }
 }
 
+fn in_runtime() -> Result<(), StoreError> {
+    match tokio::runtime::Handle::try_current() {
+        Ok(_) => Ok(()),
+        Err(_) => Err(StoreError::new(
+            StoreErrorKind::Misconfigured,
+            "the Redis store is used outside of a Tokio runtime",
+        )),
+    }
+}
+
 impl Store for RedisStore {
     fn acquire(&self, charges: &[Charge]) -> Reply<Result<Verdict, StoreError>> {
-        let cmd = self.0.link.scripts().acquire(&self.0.prefix, charges);
-        self.ask(cmd, read_verdict)
+        let together = |one: &Charge, other: &Charge| self.0.server.together(one.key.client(), other.key.client());
+        let client = charges[0].key.client();
+        if charges.iter().all(|charge| together(&charges[0], charge)) {
+            let cmd = self.0.server.scripts().acquire(&self.0.prefix, charges);
+            return self.ask(client, cmd, read_verdict);
+        }
+        let (store, charges, groups) = (self.clone(), charges.to_vec(), across::apart(charges, together));
+        Reply::pending(async move {
+            in_runtime()?;
+            let end = store.end();
+            store.acquire_across(charges, groups, end).await
+        })
     }
 
     fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
-        let cmd = self.0.link.scripts().peek(&self.0.prefix, &charge);
-        self.ask(cmd, read_verdict)
+        let cmd = self.0.server.scripts().peek(&self.0.prefix, &charge);
+        self.ask(charge.key.client(), cmd, read_verdict)
     }
 
     fn inspect(&self, key: Key, policy: Policy) -> Reply<Result<Vec<u64>, StoreError>> {
         if policy.algorithm() != Algorithm::SlidingWindow {
             return Reply::ready(Ok(Vec::new()));
         }
-        let cmd = self.0.link.scripts().inspect(&self.0.prefix, &key, policy);
-        self.ask(cmd, |value| match value {
+        let cmd = self.0.server.scripts().inspect(&self.0.prefix, &key, policy);
+        self.ask(key.client(), cmd, |value| match value {
             Value::BulkString(reply) => times(&reply),
             _ => None,
         })
     }
 
     fn settle(&self, settlements: &[Settlement]) -> Reply<Result<(), StoreError>> {
-        let clear = Scripts::clear(&self.0.prefix, settlements).map(|cmd| self.ask_without_clock(cmd, read_count));
-        let scripts = self.0.link.scripts();
-        let settle = scripts
-            .settle(&self.0.prefix, settlements)
-            .map(|cmd| self.ask(cmd, read_nothing));
-        match (clear, settle) {
-            (Some(reply), None) | (None, Some(reply)) => reply,
-            (None, None) => Reply::ready(Ok(())),
-            (Some(clear), Some(settle)) => Reply::pending(async move {
-                clear.await?;
-                settle.await
-            }),
+        if settlements
+            .iter()
+            .all(|settlement| matches!(settlement.change, Change::Refund { cost: 0, .. }))
+        {
+            return Reply::ready(Ok(()));
         }
+        let (store, settlements) = (self.clone(), settlements.to_vec());
+        Reply::pending(async move {
+            in_runtime()?;
+            let end = store.end();
+            store.settle_until(settlements, end).await
+        })
     }
 }
 
@@ -157,7 +224,7 @@ fn read_verdict(value: Value) -> Option<Verdict> {
 impl fmt::Debug for RedisStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RedisStore")
-            .field("server", &self.0.server)
+            .field("server", &self.0.name)
             .field("prefix", &self.0.prefix)
             .field("deadline", &self.0.deadline)
             .finish_non_exhaustive()
@@ -170,6 +237,8 @@ pub struct RedisStoreBuilder {
     url: String,
     prefix: String,
     deadline: Duration,
+    most: usize,
+    certificates: Certificates,
     #[cfg(feature = "test-util")]
     clock: Option<ManualClock>,
 }
@@ -177,6 +246,8 @@ pub struct RedisStoreBuilder {
 impl RedisStoreBuilder {
     /// Long enough for a server that is near and busy, short enough for a person who waits.
     const DEADLINE: Duration = Duration::from_millis(100);
+    /// More would have waited for longer than the deadline.
+    const MAX_IN_FLIGHT: usize = 10_000;
     /// How long the start waits to find out whether the server accepts us.
     const FIRST_ATTEMPT: Duration = Duration::from_millis(1500);
 
@@ -191,6 +262,29 @@ impl RedisStoreBuilder {
     /// How long a call may take before it counts as undecided, connecting included; 100 ms by default.
     pub fn deadline(self, deadline: Duration) -> Self {
         Self { deadline, ..self }
+    }
+
+    /// How many calls may be under way to one server at once; 10,000 by default. One more is undecided at once: nothing waits in a
+    /// queue.
+    pub fn max_in_flight(self, calls: usize) -> Self {
+        Self {
+            most: calls.max(1),
+            ..self
+        }
+    }
+
+    /// Whom to trust as the issuer of the server's certificate, in PEM, instead of those that the system trusts. For `rediss://`.
+    #[cfg(feature = "redis-tls")]
+    pub fn root_certificate(mut self, certificate: impl Into<Vec<u8>>) -> Self {
+        self.certificates.root = Some(certificate.into());
+        self
+    }
+
+    /// The certificate that this client shows, and its key, in PEM. For `rediss://`.
+    #[cfg(feature = "redis-tls")]
+    pub fn client_certificate(mut self, certificate: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
+        self.certificates.client = Some((certificate.into(), key.into()));
+        self
     }
 
     /// Decides by a clock that the test turns, instead of the server's.
@@ -220,13 +314,8 @@ impl RedisStoreBuilder {
                 "the deadline is zero: give the server some time, 100 ms for example",
             ));
         }
-        // The error of a URL may show the URL, and so a password: it is not passed on.
-        let info = self.url.as_str().into_connection_info().map_err(|_| {
-            BuildError::new("the URL of Redis is malformed: write `redis://[user][:password@]host[:port][/database]`")
-        })?;
-        let server = info.addr().to_string();
-        let client = redis::Client::open(info)
-            .map_err(|error| BuildError::new("the URL of Redis cannot be used").with_source(error))?;
+        let location = Location::parse(&self.url, &self.certificates)?;
+        let name = location.name();
         #[cfg(feature = "test-util")]
         let scripts = self
             .clock
@@ -234,24 +323,24 @@ impl RedisStoreBuilder {
             .map_or_else(Scripts::server_clock, |_| Scripts::given_clock());
         #[cfg(not(feature = "test-util"))]
         let scripts = Scripts::server_clock();
-        let link = Link::new(client, scripts);
-        let first_attempt = tokio::time::timeout(Self::FIRST_ATTEMPT, link.first_attempt()).await;
+        let server = Server::new(location, scripts, self.most)?;
+        let first_attempt = tokio::time::timeout(Self::FIRST_ATTEMPT, server.first_attempt()).await;
         let store = RedisStore(Arc::new(Inner {
-            link,
+            server,
             prefix: self.prefix,
             deadline: self.deadline,
-            server,
+            name,
             #[cfg(feature = "test-util")]
             clock: self.clock,
         }));
         // A server that lets us in may still not let us run scripts, or touch keys under the prefix.
         let usable = match first_attempt {
             Ok(Ok(())) => store.trial().await,
-            Ok(Err(error)) => Err(error),
+            Ok(Err(error)) => Err(error.into()),
             Err(_) => Ok(()),
         };
         if let Err(error) = usable {
-            let server = &store.0.server;
+            let server = &store.0.name;
             if !error.is_transient() {
                 return Err(BuildError::new(format!("Redis at {server} cannot be used")).with_source(error));
             }

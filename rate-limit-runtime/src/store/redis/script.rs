@@ -1,6 +1,7 @@
 //! The scripts, each beside what it takes and answers.
 
-use redis::{Cmd, Script as Hashed};
+use redis::aio::MultiplexedConnection;
+use redis::{Cmd, RedisResult, Script as Hashed};
 
 use super::store_key::{block_key, store_key};
 use crate::key::Key;
@@ -35,7 +36,7 @@ impl Script {
     }
 
     /// Loads it into the server.
-    pub(super) fn load(&self) -> Cmd {
+    fn load(&self) -> Cmd {
         let mut cmd = redis::cmd("SCRIPT");
         cmd.arg("LOAD").arg(&self.code);
         cmd
@@ -81,8 +82,16 @@ impl Scripts {
         }
     }
 
-    pub(super) fn all(&self) -> [&Script; 4] {
+    fn all(&self) -> [&Script; 4] {
         [&self.acquire_log, &self.acquire, &self.settle, &self.inspect]
+    }
+
+    /// Loads them into the server of a connection.
+    pub(super) async fn load_through(&self, connection: &mut MultiplexedConnection) -> RedisResult<()> {
+        for script in self.all() {
+            connection.send_packed_command(&script.load()).await?.extract_error()?;
+        }
+        Ok(())
     }
 
     pub(super) fn acquire(&self, prefix: &str, charges: &[Charge]) -> Cmd {

@@ -3,6 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 
+#[cfg(feature = "redis-cluster")]
+use crate::key::Client;
 use crate::key::Key;
 
 /// The version of the layout and of the hashes. Another version never meets these counters.
@@ -20,6 +22,12 @@ pub(super) fn store_key(prefix: &str, key: &Key) -> String {
     BASE64.encode_string(key.client().to_bytes(), &mut name);
     name.push('}');
     name
+}
+
+/// What stands between the braces of a client's keys, which is what their slot in a cluster goes by.
+#[cfg(feature = "redis-cluster")]
+pub(super) fn hash_tag(client: Client) -> String {
+    BASE64.encode(client.to_bytes())
 }
 
 /// Where the block of a counter lies: beside it, under the same hash tag.

@@ -1,0 +1,137 @@
+//! Rules of one call whose counters lie in several slots of a cluster: each slot reserves in one atomic step, and if one refuses, what the
+//! others have reserved is given back.
+
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+
+use super::RedisStore;
+use crate::error::{StoreError, StoreErrorKind};
+use crate::store::{Change, Charge, Settlement};
+use crate::verdict::{Hit, Hits, Verdict};
+
+/// The places of things, those together that one call can have.
+pub(super) fn apart<T>(things: &[T], together: impl Fn(&T, &T) -> bool) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for place in 0..things.len() {
+        let group = groups
+            .iter_mut()
+            .find(|group| together(&things[group[0]], &things[place]));
+        match group {
+            Some(group) => group.push(place),
+            None => groups.push(vec![place]),
+        }
+    }
+    groups
+}
+
+impl RedisStore {
+    /// Decides charges in several slots. A call that is refused has given back what it reserved before it is told so, if the servers
+    /// answer in time; meanwhile others may be refused by what it had reserved.
+    pub(super) async fn acquire_across(
+        self,
+        charges: Vec<Charge>,
+        groups: Vec<Vec<usize>>,
+        end: Instant,
+    ) -> Result<Verdict, StoreError> {
+        let mut asked = JoinSet::new();
+        for group in groups {
+            let store = self.clone();
+            let own: Vec<Charge> = group.iter().map(|place| charges[*place]).collect();
+            asked.spawn(async move { (store.acquire_together(&own, end).await, group) });
+        }
+        let mut answers = Vec::new();
+        while let Some(answer) = asked.join_next().await {
+            answers.push(answer.map_err(|error| {
+                StoreError::new(StoreErrorKind::Unexpected, "the runtime ended while Redis was asked")
+                    .with_source(error)
+            })?);
+        }
+        let all_fit = answers
+            .iter()
+            .all(|(verdict, _)| matches!(verdict, Ok(Verdict::Allowed { .. })));
+        if !all_fit {
+            self.give_back(&charges, &answers, end).await;
+        }
+        combined(charges.len(), answers)
+    }
+
+    async fn give_back(&self, charges: &[Charge], answers: &[Answer], end: Instant) {
+        let mut settlements = Vec::new();
+        for (verdict, group) in answers {
+            let Ok(Verdict::Allowed { hits, .. }) = verdict else {
+                continue;
+            };
+            for (place, hit) in group.iter().zip(hits).filter(|(_, hit)| **hit != Hit::NONE) {
+                let Charge { key, policy, cost, .. } = charges[*place];
+                settlements.push(Settlement::new(key, policy, Change::Refund { hit: *hit, cost }));
+            }
+        }
+        let store = self.clone();
+        // It goes on if the time of the call is over, or its caller gone.
+        let given_back = tokio::spawn(async move {
+            let end = Instant::now() + store.0.deadline;
+            if let Err(error) = store.settle_until(settlements, end).await {
+                tracing::warn!(%error, "a call that was refused stays charged by one of its rules");
+            }
+        });
+        let _ = timeout_at(end, given_back).await;
+    }
+}
+
+/// What one slot says, and the places of its charges.
+type Answer = (Result<Verdict, StoreError>, Vec<usize>);
+
+/// One verdict for the call.
+fn combined(charges: usize, answers: Vec<Answer>) -> Result<Verdict, StoreError> {
+    let mut all = Hits::from_elem(Hit::NONE, charges);
+    let mut allowed: Option<(u32, u64, usize)> = None;
+    let mut denied: Option<(u64, u64, usize)> = None;
+    let mut impossible: Option<usize> = None;
+    for (verdict, group) in answers {
+        match verdict? {
+            Verdict::Allowed {
+                tightest,
+                remaining,
+                reset_after,
+                hits,
+            } => {
+                for (place, hit) in group.iter().zip(hits) {
+                    all[*place] = hit;
+                }
+                let one = (remaining, reset_after, group[tightest]);
+                allowed = allowed
+                    .filter(|other| (other.0, other.2) < (one.0, one.2))
+                    .or(Some(one));
+            }
+            Verdict::Denied {
+                longest,
+                retry_after,
+                reset_after,
+            } => {
+                let one = (retry_after, reset_after, group[longest]);
+                denied = denied.filter(|other| other.0 >= one.0).or(Some(one));
+            }
+            Verdict::Impossible { which } => {
+                let which = group[which];
+                impossible = Some(impossible.map_or(which, |other| other.min(which)));
+            }
+        }
+    }
+    if let Some(which) = impossible {
+        return Ok(Verdict::Impossible { which });
+    }
+    if let Some((retry_after, reset_after, longest)) = denied {
+        return Ok(Verdict::Denied {
+            longest,
+            retry_after,
+            reset_after,
+        });
+    }
+    let (remaining, reset_after, tightest) = allowed.unwrap_or_default();
+    Ok(Verdict::Allowed {
+        tightest,
+        remaining,
+        reset_after,
+        hits: all,
+    })
+}

@@ -1,0 +1,78 @@
+//! What an error of a server or of a connection means for us.
+
+use redis::{ErrorKind, RedisError, ServerErrorKind};
+
+use crate::error::{StoreError, StoreErrorKind};
+
+/// Why a call was not answered.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// No answer came in time.
+    Timeout,
+    /// The server did not answer a call before in time, and has not answered since: nothing was sent.
+    Open,
+    /// So many calls are under way that this one was not sent.
+    Crowded,
+    Redis(RedisError),
+}
+
+impl From<RedisError> for Failure {
+    fn from(error: RedisError) -> Self {
+        Self::Redis(error)
+    }
+}
+
+impl From<Failure> for StoreError {
+    fn from(failure: Failure) -> Self {
+        let unavailable = |message| Self::new(StoreErrorKind::Unavailable, message);
+        match failure {
+            Failure::Timeout => Self::new(StoreErrorKind::Timeout, "Redis did not answer in time"),
+            Failure::Open => unavailable("Redis has not answered for a while, and is asked again in the background"),
+            Failure::Crowded => unavailable("too many calls of Redis are under way"),
+            Failure::Redis(error) => store_error(error),
+        }
+    }
+}
+
+/// A script that runs a command which its user may not is told so in words alone.
+fn lacks_permission(error: &RedisError) -> bool {
+    error.kind() == ErrorKind::Server(ServerErrorKind::NoPerm)
+        || error
+            .detail()
+            .is_some_and(|detail| detail.contains("user executing the script"))
+}
+
+/// What an error of the server or of the connection means for us.
+fn store_error(error: RedisError) -> StoreError {
+    let (kind, message) = match error.kind() {
+        ErrorKind::AuthenticationFailed => (
+            StoreErrorKind::Misconfigured,
+            "Redis refuses the user or password of its URL".to_owned(),
+        ),
+        ErrorKind::Server(_) if lacks_permission(&error) => (
+            StoreErrorKind::Misconfigured,
+            "Redis refuses a command: let its user run EVALSHA, SCRIPT|LOAD, TIME, GET, GETRANGE, SET, SETRANGE, PEXPIRE \
+             and DEL on the keys under the prefix"
+                .to_owned(),
+        ),
+        ErrorKind::Extension if error.code() == Some("NOAUTH") => (
+            StoreErrorKind::Misconfigured,
+            "Redis wants a password: put it into the URL, as in `redis://:password@host/`".to_owned(),
+        ),
+        ErrorKind::Extension if matches!(error.code(), Some("FOREIGN" | "WRONGTYPE")) => (
+            StoreErrorKind::Unexpected,
+            "Redis holds what is no rate limit under a key of ours: give the store a prefix of its own".to_owned(),
+        ),
+        ErrorKind::InvalidClientConfig => (
+            StoreErrorKind::Misconfigured,
+            format!("Redis cannot be asked as it is set up: {error}"),
+        ),
+        ErrorKind::Parse | ErrorKind::UnexpectedReturnType => (
+            StoreErrorKind::Unexpected,
+            "what answers is no Redis, or something between garbles it".to_owned(),
+        ),
+        // Whatever else a server says, a loading, failing over or full one for example, it did not decide.
+        _ => (StoreErrorKind::Unavailable, "Redis does not decide".to_owned()),
+    };
+    StoreError::new(kind, message).with_source(error)
+}

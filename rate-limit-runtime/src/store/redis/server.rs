@@ -1,0 +1,89 @@
+//! Whom a store asks: one server, or the node of a cluster that has a client.
+
+use std::sync::Arc;
+
+use redis::{Client as RedisClient, Cmd, Value};
+use tokio::time::Instant;
+
+#[cfg(feature = "redis-cluster")]
+use super::cluster::{self, Cluster};
+use super::failure::Failure;
+use super::link::Link;
+use super::script::Scripts;
+#[cfg(feature = "redis-sentinel")]
+use super::sentinel::Sentinels;
+#[cfg(feature = "redis-cluster")]
+use super::store_key::hash_tag;
+use super::target::{Location, Target};
+use crate::error::BuildError;
+use crate::key::Client;
+
+#[derive(Clone, Debug)]
+pub(super) enum Server {
+    One(Arc<Link>),
+    #[cfg(feature = "redis-cluster")]
+    Cluster(Arc<Cluster>),
+}
+
+impl Server {
+    /// Connects to nothing yet.
+    pub(super) fn new(location: Location, scripts: Scripts, most: usize) -> Result<Self, BuildError> {
+        let scripts = Arc::new(scripts);
+        let client = |info| {
+            let client = RedisClient::open(info);
+            client.map_err(|error| BuildError::new("the URL of Redis cannot be used").with_source(error))
+        };
+        let target = match location {
+            Location::Server(info) => Target::Server(client(info)?),
+            #[cfg(feature = "redis-sentinel")]
+            Location::Sentinels {
+                sentinels,
+                service,
+                primary,
+            } => {
+                let sentinels = sentinels.into_iter().map(client).collect::<Result<_, _>>()?;
+                Target::Primary(Sentinels::new(sentinels, service, primary))
+            }
+            #[cfg(feature = "redis-cluster")]
+            Location::Cluster(seeds) => return Ok(Self::Cluster(Cluster::new(seeds, scripts, most))),
+        };
+        Ok(Self::One(Link::new(target, scripts, most)))
+    }
+
+    pub(super) fn scripts(&self) -> &Scripts {
+        match self {
+            Self::One(link) => &link.scripts,
+            #[cfg(feature = "redis-cluster")]
+            Self::Cluster(cluster) => cluster.scripts(),
+        }
+    }
+
+    /// Waits until the first attempt to connect has ended.
+    pub(super) async fn first_attempt(&self) -> Result<(), Failure> {
+        match self {
+            Self::One(link) => link.first_attempt().await,
+            #[cfg(feature = "redis-cluster")]
+            Self::Cluster(cluster) => cluster.first_attempt().await,
+        }
+    }
+
+    /// Asks whoever has the keys of a client, once, until `end`.
+    #[cfg_attr(not(feature = "redis-cluster"), allow(unused_variables))]
+    pub(super) async fn ask(&self, client: Client, cmd: &Cmd, end: Instant) -> Result<Value, Failure> {
+        match self {
+            Self::One(link) => link.ask(cmd, end).await,
+            #[cfg(feature = "redis-cluster")]
+            Self::Cluster(cluster) => cluster.ask(cluster::slot(&hash_tag(client)), cmd, end).await,
+        }
+    }
+
+    /// Whether one call can have the keys of both clients.
+    #[cfg_attr(not(feature = "redis-cluster"), allow(unused_variables))]
+    pub(super) fn together(&self, one: Client, other: Client) -> bool {
+        match self {
+            Self::One(_) => true,
+            #[cfg(feature = "redis-cluster")]
+            Self::Cluster(_) => cluster::slot(&hash_tag(one)) == cluster::slot(&hash_tag(other)),
+        }
+    }
+}
