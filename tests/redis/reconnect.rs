@@ -110,11 +110,11 @@ async fn ask_in_vain(limiter: &Limiter) -> usize {
     asked
 }
 
-/// Pauses of 10 ms, doubled up to 500 ms, of each at least a half.
+/// Pauses of 10 ms, doubled up to 200 ms, of each at least a half.
 fn assert_no_storm(attempts: usize, asked: usize) {
     println!("RED-12: {attempts} attempts in 1.5 s for {asked} calls");
     assert!(asked > 2_000, "{asked} calls");
-    assert!((2..=12).contains(&attempts), "{attempts} attempts");
+    assert!((2..=20).contains(&attempts), "{attempts} attempts");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
