@@ -22,6 +22,7 @@ mod reconnect;
 mod refunds;
 mod reload;
 mod scripts;
+mod servers;
 mod settlement;
 mod stacks;
 mod stopwatch;

@@ -2,15 +2,14 @@
 
 use std::fs;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::redis_server::free_port;
+use super::guardian::{Guardian, is_alive, stat};
+use super::ports::free_port;
 
 const START: Duration = Duration::from_secs(20);
 
@@ -33,9 +32,7 @@ pub struct Recipe {
 
 /// A running server, in a folder of its own. Dropping it stops it and removes the folder.
 pub struct GuardedServer {
-    /// A shell, whose input ends when this process does: then it stops the server.
-    guardian: Child,
-    folder: PathBuf,
+    guardian: Guardian,
     port: u16,
 }
 
@@ -63,13 +60,12 @@ impl GuardedServer {
 
     /// All that the server keeps on disk.
     pub fn folder(&self) -> &Path {
-        &self.folder
+        self.guardian.folder()
     }
 
     /// What the server printed.
     pub fn log(&self) -> String {
-        let log = fs::read(self.folder.join("log")).unwrap_or_default();
-        String::from_utf8_lossy(&log).into_owned()
+        self.guardian.log()
     }
 
     /// Stops the server and its children as `SIGSTOP` does: connections stay open and nothing answers.
@@ -106,13 +102,8 @@ impl GuardedServer {
             ..
         } = recipe;
         let port = free_port();
-        let folder = std::env::temp_dir().join(format!("rate-limit-{}", uuid::Uuid::new_v4().simple()));
-        // When this process ends while the server is paused, the kernel sends `HUP` to the guardian and to the server.
-        let script = format!(
+        let guardian = Guardian::spawn(&format!(
             r#"
-            trap '' HUP
-            mkdir -m 755 "$1" && cd "$1" || exit
-            exec >log 2>&1
             as=
             if [ "$(id -u)" = 0 ]; then
               chown {user} .
@@ -126,28 +117,15 @@ impl GuardedServer {
             echo $server >pid
             cat
             [ -z "$server" ] || {{ {stop}; }}
-            wait
-            rm -rf "$PWD"
             "#
-        );
-        let path = std::env::var("PATH").unwrap_or_default();
-        let guardian = Command::new("sh")
-            .args(["-c", &script, "sh"])
-            .arg(&folder)
-            .env_clear()
-            .env("PATH", format!("{path}:/usr/sbin:/usr/bin:/bin"))
-            .stdin(Stdio::piped())
-            // What ends the tests from a terminal would end the guardian too early.
-            .process_group(0)
-            .spawn()
-            .expect("there is a shell");
-        Self { guardian, folder, port }
+        ));
+        Self { guardian, port }
     }
 
     /// Waits until it answers. `false` if it ended instead, or did not in time.
     fn answers(&mut self, recipe: &Recipe, deadline: Instant) -> bool {
         // On the socket in its own folder: on the port, it might be another server that answers.
-        let socket = self.folder.join((recipe.socket)(self.port));
+        let socket = self.folder().join((recipe.socket)(self.port));
         while Instant::now() < deadline && !self.ended() {
             if let Ok(mut stream) = UnixStream::connect(&socket) {
                 let _ = stream.set_read_timeout(Some(Duration::from_secs(1)));
@@ -161,33 +139,17 @@ impl GuardedServer {
     }
 
     fn ended(&mut self) -> bool {
-        if self.guardian.try_wait().expect("it is our child").is_some() {
+        if self.guardian.has_ended() {
             return true;
         }
         match self.pid() {
-            Some(server) => stat(server).is_none_or(|(state, _)| state == 'Z'),
+            Some(server) => !is_alive(server),
             // A line without a number: `init` failed.
-            None => fs::read_to_string(self.folder.join("pid")).is_ok_and(|pid| pid == "\n"),
+            None => fs::read_to_string(self.folder().join("pid")).is_ok_and(|pid| pid == "\n"),
         }
     }
 
     fn pid(&self) -> Option<Pid> {
-        let pid = fs::read_to_string(self.folder.join("pid")).ok()?;
-        Pid::from_raw(pid.strip_suffix('\n')?.parse().ok()?)
+        self.guardian.pid("pid")
     }
-}
-
-impl Drop for GuardedServer {
-    fn drop(&mut self) {
-        // Ends its input first.
-        let _ = self.guardian.wait();
-    }
-}
-
-/// The state of a process, and its parent.
-fn stat(pid: Pid) -> Option<(char, i32)> {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_pid())).ok()?;
-    // After the name, which may hold anything.
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-    Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }

@@ -2,13 +2,26 @@
 
 #![allow(dead_code, unused_imports, reason = "each test binary uses some of it")]
 
+mod cluster_node;
 mod fault_proxy;
 mod guarded_server;
+mod guardian;
 mod mariadb_server;
+mod ports;
 mod postgres_server;
+mod redis_cluster;
+mod redis_nodes;
+mod redis_sentinels;
 mod redis_server;
+mod slot_move;
+mod valkey_server;
 
 pub use self::fault_proxy::{Fault, FaultProxy};
 pub use self::mariadb_server::MariaDbServer;
 pub use self::postgres_server::PostgresServer;
+pub use self::redis_cluster::RedisCluster;
+pub use self::redis_nodes::RedisNodes;
+pub use self::redis_sentinels::RedisSentinels;
 pub use self::redis_server::RedisServer;
+pub use self::slot_move::SlotMove;
+pub use self::valkey_server::ValkeyServer;
