@@ -6,7 +6,7 @@ use rate_limit::{Limiter, OnStoreError, RedisStore, Rule, StoreErrorKind};
 
 use crate::common::{PATIENT, key, ms, per_minute, rule};
 use crate::probe::Probe;
-use crate::support::{Fault, FaultProxy, RedisServer};
+use crate::support::{Fault, FaultProxy, RedisServer, Weather};
 
 /// Long enough for a busy machine, and yet to be waited for.
 const DEADLINE: Duration = ms(250);
@@ -79,9 +79,9 @@ async fn red_08_a_reply_that_stalls_was_charged_once() {
 async fn red_08_a_connection_that_is_refused_charges_nothing() {
     let server = RedisServer::start();
     let probe = Probe::of(&server).await;
-    let mut proxy = FaultProxy::start(server.port()).await;
+    let proxy = FaultProxy::start(server.port()).await;
     let limiter = through(&proxy).await;
-    proxy.refuse().await;
+    proxy.turn(Weather::Refuse).await;
     for left in (0..5).rev() {
         let permit = limiter.check(rule(5, "a")).await.expect("it fits");
         assert_eq!(permit.decision().expect("it is decided").remaining, left);

@@ -28,4 +28,5 @@ mod stacks;
 mod stopwatch;
 mod two_processes;
 mod values;
+mod weather;
 mod weightless;

@@ -16,7 +16,7 @@ mod redis_server;
 mod slot_move;
 mod valkey_server;
 
-pub use self::fault_proxy::{Fault, FaultProxy};
+pub use self::fault_proxy::{Fault, FaultProxy, Weather};
 pub use self::mariadb_server::MariaDbServer;
 pub use self::postgres_server::PostgresServer;
 pub use self::redis_cluster::RedisCluster;

@@ -63,15 +63,14 @@ impl RedisNodes {
     pub fn serves(&self, port: u16) -> bool {
         let deadline = Instant::now() + START;
         while Instant::now() < deadline {
-            match self.pid(port) {
+            if let Some(pid) = self.pid(port) {
                 // On the socket in its own folder: on the port, it might be another server that answers.
-                Some(pid) if is_alive(pid) => {
-                    if pong(&self.folder_of(port).join("socket")).unwrap_or(false) {
-                        return true;
-                    }
+                if pong(&self.folder_of(port).join("socket")).unwrap_or(false) {
+                    return true;
                 }
-                Some(_) => return false,
-                None => {}
+                if !is_alive(pid) {
+                    return false;
+                }
             }
             sleep(Duration::from_millis(10));
         }
