@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod cluster;
 mod common;
 mod concurrency;
 mod deadline;
@@ -22,11 +23,14 @@ mod reconnect;
 mod refunds;
 mod reload;
 mod scripts;
+mod sentinel;
 mod servers;
 mod settlement;
 mod stacks;
 mod stopwatch;
+mod tls;
 mod two_processes;
+mod valkey;
 mod values;
 mod weather;
 mod weightless;

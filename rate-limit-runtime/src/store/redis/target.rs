@@ -114,9 +114,17 @@ fn with_tls(_: ConnectionInfo, _: &Certificates) -> Result<ConnectionInfo, Build
 #[cfg(feature = "redis-tls")]
 fn with_tls(info: ConnectionInfo, certificates: &Certificates) -> Result<ConnectionInfo, BuildError> {
     use redis::{ClientTlsConfig, TlsCertificates};
+    use rustls::pki_types::CertificateDer;
+    use rustls::pki_types::pem::PemObject as _;
+
+    const WRITE_PEM: &str = "the certificates for Redis cannot be used: give them in PEM";
     // Where several are linked, rustls has to be told one; a program that told it has its own.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let Certificates { root, client } = certificates.clone();
+    let is_certificate = |pem: &Vec<u8>| CertificateDer::from_pem_slice(pem).is_ok();
+    if !root.as_ref().is_none_or(is_certificate) {
+        return Err(BuildError::new(WRITE_PEM));
+    }
     let certificates = TlsCertificates {
         client_tls: client.map(|(client_cert, client_key)| ClientTlsConfig {
             client_cert,
@@ -125,9 +133,7 @@ fn with_tls(info: ConnectionInfo, certificates: &Certificates) -> Result<Connect
         root_cert: root,
     };
     let client = Client::build_with_tls(info, certificates);
-    let client = client.map_err(|error| {
-        BuildError::new("the certificates for Redis cannot be used: give them in PEM").with_source(error)
-    })?;
+    let client = client.map_err(|error| BuildError::new(WRITE_PEM).with_source(error))?;
     Ok(client.get_connection_info().clone())
 }
 

@@ -1,0 +1,92 @@
+//! A primary, two replicas, and three sentinels that watch them.
+
+use std::time::{Duration, Instant};
+
+use rate_limit::{RedisStore, RejectionKind};
+use tokio::time::sleep;
+
+use crate::common::{admits, ms, rule, store, strict};
+use crate::support::RedisSentinels;
+
+fn url(sentinels: &RedisSentinels, service: &str) -> String {
+    format!("redis-sentinel://{}/{service}", sentinels.addresses())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn red_15_a_new_primary_is_found_within_a_second() {
+    let mut sentinels = RedisSentinels::start();
+    let store = RedisStore::builder(&url(&sentinels, "main")).connect().await;
+    let limiter = strict(store.expect("the primary takes us"));
+    for _ in 0..3 {
+        assert!(admits(&limiter, rule(5, "failover")).await);
+    }
+    // Replicas follow asynchronously.
+    sleep(ms(300)).await;
+    let old = sentinels.kill_primary();
+    let refused = limiter
+        .check(rule(5, "failover"))
+        .await
+        .expect_err("there is no primary");
+    assert_eq!(refused.kind(), RejectionKind::StoreUnavailable);
+    let asking = {
+        let limiter = limiter.clone();
+        tokio::spawn(async move {
+            let mut admitted = 3;
+            loop {
+                match limiter.check(rule(5, "failover")).await {
+                    Ok(_) => admitted += 1,
+                    Err(refused) if refused.is_limited() => return (Instant::now(), admitted),
+                    Err(_) => {}
+                }
+                sleep(ms(5)).await;
+            }
+        })
+    };
+    let (mut sentinels_again, new, completed) = tokio::task::spawn_blocking(move || {
+        let new = sentinels.wait_for_failover(old);
+        (sentinels, new, Instant::now())
+    })
+    .await
+    .expect("a replica is promoted");
+    let (decided, admitted) = tokio::time::timeout(Duration::from_secs(20), asking)
+        .await
+        .expect("it decides again")
+        .expect("no call panics");
+    let took = decided.saturating_duration_since(completed);
+    println!("RED-15: decided {took:?} after the failover, {admitted} admitted of 5");
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert!(
+        (5..=10).contains(&admitted),
+        "at most as many again as the limit: {admitted}"
+    );
+
+    // The old one comes back, and is a replica now: nobody asks it.
+    sentinels_again.restart(old);
+    assert_ne!(new, old);
+    for n in 0..10 {
+        assert_eq!(admits(&limiter, rule(5, "after")).await, n < 5);
+        sleep(ms(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_sentinel_that_is_gone_is_passed_over() {
+    let sentinels = RedisSentinels::start();
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
+    let port = gone.local_addr().expect("it is bound").port();
+    // One that never answers, and the others behind it.
+    let url = format!("redis-sentinel://127.0.0.1:{port},{}/main/0", sentinels.addresses());
+    let limiter = strict(store(&url).await);
+    for n in 0..4 {
+        assert_eq!(admits(&limiter, rule(3, "a")).await, n < 3);
+    }
+}
+
+#[tokio::test]
+async fn a_service_that_nobody_knows_is_told_at_the_start() {
+    let sentinels = RedisSentinels::start();
+    let error = RedisStore::builder(&url(&sentinels, "mian")).connect().await;
+    let error = error.expect_err("there is none");
+    let source = std::error::Error::source(&error).expect("why").to_string();
+    assert!(source.contains("no service of this name"), "{source}");
+}
