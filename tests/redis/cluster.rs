@@ -233,3 +233,24 @@ async fn red_10_a_node_that_stops_delays_no_client_of_another() {
     }
     cluster.resume(node);
 }
+
+/// Who takes a node of a cluster for a server of its own is told so by `MOVED`, and decided as the mode says.
+#[tokio::test]
+async fn a_node_that_is_taken_for_the_whole_decides_what_it_has() {
+    let cluster = RedisCluster::start();
+    let limiter = strict(store(&format!("redis://127.0.0.1:{}/", cluster.primaries()[0])).await);
+    let (mut decided, mut undecided) = (0, 0);
+    for client in 0..40 {
+        match limiter.check(rule(5, &client.to_string())).await {
+            Ok(_) => decided += 1,
+            Err(refused) => {
+                assert_eq!(refused.kind(), rate_limit::RejectionKind::StoreUnavailable);
+                undecided += 1;
+            }
+        }
+    }
+    assert!(
+        decided > 0 && undecided > decided,
+        "a third of the slots: {decided} of 40"
+    );
+}
