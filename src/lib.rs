@@ -36,6 +36,7 @@
 //! | feature | what it adds |
 //! |---|---|
 //! | `redis` (default) | `RedisStore`, on Tokio |
+//! | `redis-sentinel`, `redis-cluster`, `redis-tls` | the primary that sentinels know, a cluster, and TLS by rustls |
 //! | `axum` | refusals as axum responses; handlers that return `Response` or `impl IntoResponse`; layers and extractors |
 //! | `actix-web` | the same for actix-web, with `HttpResponse` and `impl Responder`; middleware and extractors |
 //! | `sql-postgres`, `sql-mysql`, `sql-sqlite` | `SqlStore`: token buckets in a database, also in the caller's transaction, over sqlx on Tokio |

@@ -77,7 +77,7 @@ impl Limiter {
         )
     }
 
-    /// Over the Redis at `url`, with the defaults: `redis://host:6379/0`, or as redis-rs takes it.
+    /// Over the Redis at `url`, with the defaults: `redis://host:6379/0`, or whatever [`RedisStore::builder`](crate::RedisStore::builder) takes.
     ///
     /// Needs a Tokio runtime. A server that cannot be reached is no error: calls are decided as
     /// [`OnStoreError::Local`] says until it can be.

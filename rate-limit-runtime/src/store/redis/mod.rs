@@ -12,6 +12,7 @@ mod sentinel;
 mod server;
 mod store_key;
 mod target;
+mod version;
 
 use std::fmt;
 use std::sync::Arc;
@@ -32,12 +33,18 @@ use crate::method::Method;
 use crate::policy::{Algorithm, Policy};
 use crate::verdict::Verdict;
 
-/// Counters in a Redis server of version 6.2 or later, shared by all instances that use it.
+/// Counters in Redis 6.2 or later, or in Valkey, shared by all instances that use it: on one server, on the primary that sentinels know, or
+/// on a cluster.
 ///
 /// Each decision is one script call by the server's own clock, and each call ends within a
-/// [deadline](RedisStoreBuilder::deadline). The store needs the Tokio runtime; it holds one connection, which
-/// it makes anew in the background when it is lost. What is kept of a client is a hash and the times of its
-/// admitted calls, for at most two windows after the last.
+/// [deadline](RedisStoreBuilder::deadline). A call that had no answer in time opens a breaker: no other is sent before the server has
+/// answered one that asks in the background. The store needs the Tokio runtime; it holds one connection to each server, which it makes
+/// anew in the background when it is lost. What is kept of a client is a hash and the times of its admitted calls, for at most two
+/// windows after the last.
+///
+/// Replicas follow a primary asynchronously: when one takes over, calls that were admitted just before may be forgotten, so a key may
+/// admit its `count` once more for each failover. In a cluster the counters of a client lie in one slot. Rules of one call by different
+/// clients are each reserved where they lie, and given back if one of them refuses.
 #[derive(Clone)]
 pub struct RedisStore(Arc<Inner>);
 
@@ -52,8 +59,13 @@ struct Inner {
 }
 
 impl RedisStore {
-    /// A store to set up, at `url`: `redis://user:password@host:6379/0`, `redis+unix:///path`, or as redis-rs
-    /// takes it.
+    /// A store to set up, at `url`:
+    ///
+    /// * `redis://user:password@host:6379/0`, or as redis-rs takes it; `redis+unix:///path?db=0` for a socket;
+    /// * `redis-sentinel://user:password@host:26379,host:26379/service/0` for the primary of a service, with the feature `redis-sentinel`;
+    ///   the credentials are those of the primary;
+    /// * `redis-cluster://user:password@host:6379,host:6379` for a cluster, by one or more of its nodes, with the feature `redis-cluster`;
+    /// * the same with `rediss` for TLS, with the feature `redis-tls`.
     pub fn builder(url: &str) -> RedisStoreBuilder {
         RedisStoreBuilder {
             url: url.to_owned(),
@@ -137,11 +149,17 @@ impl RedisStore {
         cmd
     }
 
-    /// Reads a counter that nobody has.
+    /// Asks the server its version, and reads a counter that nobody has.
     async fn trial(&self) -> Result<(), StoreError> {
         let client =
             Client::of("trial").map_err(|error| StoreError::new(StoreErrorKind::Misconfigured, error.to_string()))?;
         let policy = Policy::sliding_window(1, Policy::MIN_WINDOW);
+        let mut info = redis::cmd("INFO");
+        info.arg("server");
+        // Its user need not be allowed to.
+        if let Ok(Value::BulkString(info)) = self.0.server.ask(client, &info, self.end()).await {
+            version::check(&String::from_utf8_lossy(&info))?;
+        }
         let key = Key::new(Method::named("rate_limit::trial"), client);
         self.peek(Charge::new(key, policy, 1)).await.map(|_| ())
     }
