@@ -14,7 +14,7 @@ fn url(sentinels: &RedisSentinels, service: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn red_15_a_new_primary_is_found_within_a_second() {
-    let mut sentinels = RedisSentinels::start();
+    let sentinels = RedisSentinels::start();
     let store = RedisStore::builder(&url(&sentinels, "main")).connect().await;
     let limiter = strict(store.expect("the primary takes us"));
     for _ in 0..3 {

@@ -204,8 +204,9 @@ mod tests {
 
     #[test]
     fn a_url_says_where_the_servers_are() {
+        let none = Certificates::default();
         let name = |url| {
-            Location::parse(url)
+            Location::parse(url, &none)
                 .map(|location| location.name())
                 .map_err(|error| error.to_string())
         };
