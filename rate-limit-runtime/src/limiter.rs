@@ -22,7 +22,7 @@ use crate::rule::Rule;
 use crate::store::{Change, Charge, MemoryStore, Reply, Settlement, Store};
 #[cfg(feature = "_sql")]
 use crate::store::{Driver, SqlConnection, SqlStore};
-use crate::verdict::{Hit, Verdict};
+use crate::verdict::{Hit, Hits, Verdict};
 
 /// Decides calls, by a store. Clones are one limiter.
 ///
@@ -71,6 +71,7 @@ impl Limiter {
     pub fn embedded() -> Self {
         Self::over(
             Arc::new(MemoryStore::new()),
+            MemoryStore::new(),
             OnStoreError::default(),
             NonZeroU32::MIN,
             Policies::new(),
@@ -95,16 +96,23 @@ impl Limiter {
     pub fn builder() -> LimiterBuilder {
         LimiterBuilder {
             store: None,
+            fallback: None,
             on_store_error: OnStoreError::default(),
             instances: NonZeroU32::MIN,
             policies: Policies::new(),
         }
     }
 
-    fn over(store: Arc<dyn Store>, on_store_error: OnStoreError, instances: NonZeroU32, policies: Policies) -> Self {
+    fn over(
+        store: Arc<dyn Store>,
+        fallback: MemoryStore,
+        on_store_error: OnStoreError,
+        instances: NonZeroU32,
+        policies: Policies,
+    ) -> Self {
         Self(Arc::new(Inner {
             store,
-            fallback: MemoryStore::new(),
+            fallback,
             on_store_error,
             instances,
             has_policies: AtomicBool::new(!policies.is_empty()),
@@ -160,7 +168,7 @@ impl Limiter {
             )),
         };
         match answer {
-            Ok(verdict) => self.clone().judge(&[rule], verdict, DecidedBy::Transaction),
+            Ok(verdict) => self.clone().judge(&[rule], verdict, DecidedBy::Transaction, &[]),
             Err(error) => {
                 let method = rule.charge().key.method().name();
                 tracing::warn!(method, kind = ?error.kind(), %error, "no token could be taken in a transaction");
@@ -312,14 +320,21 @@ impl Limiter {
             }
         }
         let answer = self.0.store.acquire(&charges);
-        answer.map(move |answer| self.conclude(rules, answer))
+        // One that answers at once is in this process, and never leaves the fallback to decide alone.
+        let remote = answer.answer().is_none();
+        answer.map(move |answer| self.conclude(rules, answer, remote))
     }
 
-    fn conclude(self, rules: Rules, answer: Result<Verdict, StoreError>) -> Result<Permit, Rejection> {
+    fn conclude(self, rules: Rules, answer: Result<Verdict, StoreError>, remote: bool) -> Result<Permit, Rejection> {
         match answer {
             Ok(verdict) => {
                 self.note_answer();
-                self.judge(&rules, verdict, DecidedBy::Store)
+                let mirrored = if remote {
+                    self.mirror(&rules, &verdict)
+                } else {
+                    Hits::new()
+                };
+                self.judge(&rules, verdict, DecidedBy::Store, &mirrored)
             }
             Err(error) => {
                 self.note_error(&error);
@@ -328,13 +343,31 @@ impl Limiter {
         }
     }
 
+    /// Records in the fallback what the store has admitted by rules that are local, so that the fallback knows the calls of this process
+    /// when it has to decide. It refuses none: the store has decided.
+    fn mirror(&self, rules: &[Rule], verdict: &Verdict) -> Hits {
+        let Verdict::Allowed { hits, .. } = verdict else {
+            return Hits::new();
+        };
+        let mirrored = rules.iter().zip(hits).map(|(rule, hit)| {
+            if *hit == Hit::NONE || self.mode(rule) != OnStoreError::Local {
+                return Hit::NONE;
+            }
+            self.0.fallback.record(&rule.charge())
+        });
+        mirrored.collect()
+    }
+
+    fn mode(&self, rule: &Rule) -> OnStoreError {
+        rule.on_store_error.unwrap_or(self.0.on_store_error)
+    }
+
     /// The rules decide each for itself: one that is closed refuses, those that are local are enforced together, those
     /// that are open ask for nothing.
     fn without_store(self, mut rules: Rules, error: &StoreError) -> Result<Permit, Rejection> {
-        let mode = |rule: &Rule| rule.on_store_error.unwrap_or(self.0.on_store_error);
         if let Some(closed) = rules
             .iter()
-            .find(|rule| mode(rule) == OnStoreError::Closed && !rule.observe)
+            .find(|rule| self.mode(rule) == OnStoreError::Closed && !rule.observe)
         {
             let kind = match error.kind() {
                 StoreErrorKind::Misconfigured => RejectionKind::Misconfigured,
@@ -342,13 +375,13 @@ impl Limiter {
             };
             return Err(reject(kind, closed));
         }
-        if !rules.iter().any(|rule| mode(rule) == OnStoreError::Local) {
+        if !rules.iter().any(|rule| self.mode(rule) == OnStoreError::Local) {
             return Ok(Permit::unseen(self));
         }
         for rule in &mut rules {
             rule.policy = rule.policy.divided(self.0.instances.get());
             // It stays in its place, so that each rule is settled as its own.
-            rule.cost = if mode(rule) == OnStoreError::Local {
+            rule.cost = if self.mode(rule) == OnStoreError::Local {
                 rule.cost
             } else {
                 0
@@ -356,10 +389,10 @@ impl Limiter {
         }
         let charges: SmallVec<[Charge; 2]> = rules.iter().map(Rule::charge).collect();
         let verdict = self.0.fallback.charge(&charges);
-        self.judge(&rules, verdict, DecidedBy::Fallback)
+        self.judge(&rules, verdict, DecidedBy::Fallback, &[])
     }
 
-    fn judge(self, rules: &[Rule], verdict: Verdict, by: DecidedBy) -> Result<Permit, Rejection> {
+    fn judge(self, rules: &[Rule], verdict: Verdict, by: DecidedBy, mirrored: &[Hit]) -> Result<Permit, Rejection> {
         let refuse = |kind, place: usize| {
             let rule = &rules[place.min(rules.len() - 1)];
             Err(reject(kind, rule).with_decision(decision(rule.policy, &verdict)))
@@ -373,9 +406,12 @@ impl Limiter {
                         tracing::info!(method = method.name(), policy = %rule.policy, "a rule that observes would have refused a call");
                     }
                 }
-                let admitted = rules.iter().zip(hits).map(|(rule, hit)| Admitted {
+                let mirrored = mirrored.iter().copied().chain(std::iter::repeat(Hit::NONE));
+                let admitted = rules.iter().zip(hits).zip(mirrored);
+                let admitted = admitted.map(|((rule, hit), mirrored)| Admitted {
                     charge: rule.charge(),
                     hit: *hit,
+                    mirrored,
                 });
                 let admitted = admitted.collect();
                 Ok(Permit::new(self, decision(policy, &verdict), admitted, by))
@@ -492,6 +528,7 @@ fn decision(policy: Policy, verdict: &Verdict) -> Decision {
 #[must_use]
 pub struct LimiterBuilder {
     store: Option<Arc<dyn Store>>,
+    fallback: Option<MemoryStore>,
     on_store_error: OnStoreError,
     instances: NonZeroU32,
     policies: Policies,
@@ -506,6 +543,17 @@ impl LimiterBuilder {
         }
     }
 
+    /// What decides under [`OnStoreError::Local`] while the store does not; a [`MemoryStore`] of 100,000 counters by default.
+    ///
+    /// While a store outside of this process decides, the calls that it admits are counted here too, so that the limit holds on when it
+    /// fails. Give one with room for all clients that are active in a window: what it gives up for want of room counts from nothing.
+    pub fn fallback(self, fallback: MemoryStore) -> Self {
+        Self {
+            fallback: Some(fallback),
+            ..self
+        }
+    }
+
     /// What rules that do not say do while the store does not decide; [`OnStoreError::Local`] by default: a
     /// limit that is less exact for a while is better than none, and than no service.
     pub fn on_store_error(self, mode: OnStoreError) -> Self {
@@ -515,8 +563,28 @@ impl LimiterBuilder {
         }
     }
 
-    /// How many instances of the service share the store; 1 by default. Under [`OnStoreError::Local`] each
-    /// enforces `count` divided by this, rounded up.
+    /// How many instances of the service share the store; 1 by default. Under [`OnStoreError::Local`] each enforces its share while the
+    /// store does not decide: `count` divided by this, rounded up, over all calls that it admitted in the window, also those that the
+    /// store had decided.
+    ///
+    /// For a count of `n`, `k` instances and the share `s` = `n / k`, rounded up, all together admit in any window
+    ///
+    /// | in which | at most |
+    /// |---|---|
+    /// | the store decides | `n` |
+    /// | it never decides | `k·s`, less than `n + k` |
+    /// | it fails | `n + (k - 1)·s`, and `k·s` if no instance was above its share when it failed |
+    /// | it fails and recovers, for any number of times and of instances | `n + k·s` |
+    /// | it fails and comes back without its counters | `n + (k - 1)·s`, and `n` more each time it does |
+    ///
+    /// A window is one of the policy: any, for a sliding window; one of its own, for a fixed window. A bucket admits in a time `W` what it
+    /// refills besides, `W / refill`, and the share of one refills `k` times slower. The store does not hear afterwards of what the
+    /// fallbacks admitted, hence `k·s` in the row of the recovery.
+    ///
+    /// Each fallback knows the calls of its own process. A reset or a refund reaches it in the instance that made the call, and what others
+    /// admitted of the client stays counted there, which refuses too early at the worst. A block that the store began is not known to it:
+    /// it begins with the first call that it refuses itself. A process that starts while the store fails counts from nothing, as does one
+    /// whose [fallback](Self::fallback) was full.
     pub fn instances(self, instances: NonZeroU32) -> Self {
         Self { instances, ..self }
     }
@@ -536,6 +604,13 @@ impl LimiterBuilder {
         key::check_secret().map_err(|error| BuildError::new(error.to_string()))?;
         let store = self.store.unwrap_or_else(|| Arc::new(MemoryStore::new()));
         refuse(unaccepted(&*store, &self.policies))?;
-        Ok(Limiter::over(store, self.on_store_error, self.instances, self.policies))
+        let fallback = self.fallback.unwrap_or_default();
+        Ok(Limiter::over(
+            store,
+            fallback,
+            self.on_store_error,
+            self.instances,
+            self.policies,
+        ))
     }
 }

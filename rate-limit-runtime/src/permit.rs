@@ -27,6 +27,22 @@ pub struct Permit {
 pub(crate) struct Admitted {
     pub(crate) charge: Charge,
     pub(crate) hit: Hit,
+    /// The one that the fallback recorded of it, if the store decided and the fallback is to know.
+    pub(crate) mirrored: Hit,
+}
+
+impl Admitted {
+    /// What settles one of its hits.
+    fn settlement(&self, how: Settle, hit: Hit) -> Settlement {
+        let change = match how {
+            Settle::Reset => Change::Reset { upto: hit },
+            Settle::Refund => Change::Refund {
+                hit,
+                cost: self.charge.cost,
+            },
+        };
+        Settlement::new(self.charge.key, self.charge.policy, change)
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -95,22 +111,19 @@ impl Permit {
     /// Settles each rule by its place among those that were asked. What waits for the reply holds neither the permit nor the
     /// settlements.
     pub(crate) fn settle(&self, how: impl Fn(usize) -> Option<Settle>) -> Reply<Result<(), StoreError>> {
-        let settlements: SmallVec<[Settlement; 2]> = self
-            .admitted
-            .iter()
-            .enumerate()
-            .filter(|(_, admitted)| admitted.hit != Hit::NONE || self.in_transaction())
-            .filter_map(|(place, Admitted { charge, hit })| {
-                let change = match how(place)? {
-                    Settle::Reset => Change::Reset { upto: *hit },
-                    Settle::Refund => Change::Refund {
-                        hit: *hit,
-                        cost: charge.cost,
-                    },
-                };
-                Some(Settlement::new(charge.key, charge.policy, change))
-            })
-            .collect();
+        let mut settlements: SmallVec<[Settlement; 2]> = SmallVec::new();
+        for (place, admitted) in self.admitted.iter().enumerate() {
+            let Some(how) = how(place) else { continue };
+            if admitted.hit != Hit::NONE || self.in_transaction() {
+                settlements.push(admitted.settlement(how, admitted.hit));
+            }
+            // At once, and whether or not the store hears of it: what it counts then is for the time in which the store does not.
+            if admitted.mirrored != Hit::NONE {
+                self.limiter
+                    .fallback()
+                    .change(&admitted.settlement(how, admitted.mirrored));
+            }
+        }
         if settlements.is_empty() {
             return Reply::ready(Ok(()));
         }

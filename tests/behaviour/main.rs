@@ -8,6 +8,7 @@ mod counting;
 mod drops;
 mod evaluation;
 mod failure;
+mod fallback;
 mod generics;
 mod golden;
 mod http;

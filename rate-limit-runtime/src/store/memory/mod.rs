@@ -106,6 +106,22 @@ impl MemoryStore {
         verdict
     }
 
+    /// Records a call that another store has admitted, if it fits here too. It refuses nobody, begins no block, and takes no
+    /// part in what newcomers share while there is no room.
+    pub(crate) fn record(&self, charge: &Charge) -> Hit {
+        let mut shard = lock(&self.0.shards[self.index(&charge.key)]);
+        let now = self.0.clock.now();
+        let hit = shard.record(now, charge);
+        shard.sweep(now);
+        hit
+    }
+
+    /// Changes one counter after the fact.
+    pub(crate) fn change(&self, settlement: &Settlement) {
+        let mut shard = lock(&self.0.shards[self.index(&settlement.key)]);
+        shard.change(self.0.clock.now(), settlement.key, settlement.change);
+    }
+
     fn shards(&self) -> impl Iterator<Item = MutexGuard<'_, Shard>> {
         self.0.shards.iter().map(lock)
     }
@@ -164,10 +180,7 @@ impl Store for MemoryStore {
     }
 
     fn settle(&self, settlements: &[Settlement]) -> Reply<Result<(), StoreError>> {
-        for Settlement { key, change, .. } in settlements {
-            let mut shard = lock(&self.0.shards[self.index(key)]);
-            shard.change(self.0.clock.now(), *key, *change);
-        }
+        settlements.iter().for_each(|settlement| self.change(settlement));
         Reply::ready(Ok(()))
     }
 }

@@ -87,6 +87,18 @@ impl Shard {
         }
     }
 
+    /// Records a charge that was decided elsewhere, if it fits and there is room for its counter.
+    pub(super) fn record(&mut self, now: u64, charge: &Charge) -> Hit {
+        let has_place = self.places.contains_key(&charge.key) || self.counters.len() < self.capacity;
+        if !has_place && !self.make_room(now) {
+            return Hit::NONE;
+        }
+        match self.decide(now, charge) {
+            Answer::Fits { .. } => self.charge(now, charge),
+            Answer::Refused { .. } | Answer::Never => Hit::NONE,
+        }
+    }
+
     /// Notes that a charge was refused, for policies that block. Tells for how long they do.
     pub(super) fn block(&mut self, now: u64, charge: &Charge) -> u64 {
         // A charge that is refused has a counter: an empty one refuses nothing that can ever fit.

@@ -1,0 +1,380 @@
+//! What the fallback knows of the calls that the store decided, when the store fails.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rate_limit::{
+    Charge, Client, Key, Limiter, ManualClock, MemoryStore, Method, OnStoreError, Permit, Policy, Rejection, Reply,
+    Rule, Settlement, Store, StoreError, StoreErrorKind, Verdict, limit_per_time,
+};
+use rstest::rstest;
+use tokio::task::yield_now;
+
+/// A store outside of the process, which several limiters share and which fails on command.
+#[derive(Clone, Debug)]
+struct Remote {
+    memory: MemoryStore,
+    fails: Arc<AtomicBool>,
+}
+
+impl Remote {
+    /// Answers after a while, as what is reached over a network does.
+    fn answer<T: Send + Unpin + 'static>(
+        &self,
+        ask: impl FnOnce(&MemoryStore) -> Reply<Result<T, StoreError>> + Send + 'static,
+    ) -> Reply<Result<T, StoreError>> {
+        let Self { memory, fails } = self.clone();
+        Reply::pending(async move {
+            yield_now().await;
+            if fails.load(Ordering::SeqCst) {
+                return Err(StoreError::new(StoreErrorKind::Unavailable, "it fails on command"));
+            }
+            ask(&memory).await
+        })
+    }
+}
+
+impl Store for Remote {
+    fn acquire(&self, charges: &[Charge]) -> Reply<Result<Verdict, StoreError>> {
+        let charges = charges.to_vec();
+        self.answer(move |memory| memory.acquire(&charges))
+    }
+
+    fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
+        self.answer(move |memory| memory.peek(charge))
+    }
+
+    fn settle(&self, settlements: &[Settlement]) -> Reply<Result<(), StoreError>> {
+        let settlements = settlements.to_vec();
+        self.answer(move |memory| memory.settle(&settlements))
+    }
+}
+
+/// Instances of one service on one store.
+struct World {
+    clock: ManualClock,
+    store: Remote,
+    fallbacks: Vec<MemoryStore>,
+    instances: Vec<Limiter>,
+}
+
+impl World {
+    fn of(instances: u32) -> Self {
+        let clock = ManualClock::new();
+        let memory = || MemoryStore::builder().clock(&clock).build();
+        let store = Remote {
+            memory: memory(),
+            fails: Arc::default(),
+        };
+        let fallbacks: Vec<_> = (0..instances).map(|_| memory()).collect();
+        let limiter = |fallback: &MemoryStore| {
+            let limiter = Limiter::builder().store(store.clone()).fallback(fallback.clone());
+            let limiter = limiter.instances(NonZeroU32::new(instances).expect("at least one"));
+            limiter.build().expect("no secret is set")
+        };
+        let instances = fallbacks.iter().map(limiter).collect();
+        Self {
+            clock,
+            store,
+            fallbacks,
+            instances,
+        }
+    }
+
+    fn fails(&self, fails: bool) {
+        self.store.fails.store(fails, Ordering::SeqCst);
+    }
+
+    /// How many of `calls` calls one instance admits.
+    async fn admits(&self, instance: usize, rule: Rule, calls: u32) -> u32 {
+        let mut admitted = 0;
+        for _ in 0..calls {
+            admitted += u32::from(self.instances[instance].check(rule).await.is_ok());
+        }
+        admitted
+    }
+
+    /// How many of `calls` calls by each instance are admitted, all together.
+    async fn all_admit(&self, rule: Rule, calls: u32) -> u32 {
+        let mut admitted = 0;
+        for instance in 0..self.instances.len() {
+            admitted += self.admits(instance, rule, calls).await;
+        }
+        admitted
+    }
+
+    async fn check(&self, rule: Rule) -> Permit {
+        self.instances[0].check(rule).await.expect("it fits")
+    }
+}
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+fn rule(policy: Policy, client: &str) -> Rule {
+    let client = Client::of(client).expect("it names somebody");
+    Rule::new(policy, Key::new(Method::named("login"), client))
+}
+
+fn per_minute(count: u32, client: &str) -> Rule {
+    rule(Policy::sliding_window(count, MINUTE), client)
+}
+
+#[rstest]
+#[case::sliding_window(Policy::sliding_window(100, MINUTE))]
+#[case::token_bucket(Policy::token_bucket(100, MINUTE))]
+#[case::fixed_window(Policy::fixed_window(100, MINUTE))]
+#[tokio::test]
+async fn ops_02_a_fallback_goes_on_from_what_the_store_admitted(#[case] policy: Policy) {
+    let world = World::of(4);
+    let rule = rule(policy, "a");
+    assert_eq!(world.all_admit(rule, 15).await, 60);
+    world.fails(true);
+    assert_eq!(
+        world.all_admit(rule, 100).await,
+        40,
+        "each has 15 of its share of 25: cold they would admit 100 more"
+    );
+    world.fails(false);
+    assert_eq!(
+        world.all_admit(rule, 100).await,
+        40,
+        "the store goes on from 60, for 140 in all: its count, and the shares of the fallbacks"
+    );
+}
+
+#[tokio::test]
+async fn ops_02_an_instance_that_had_it_all_admits_no_more() {
+    let world = World::of(4);
+    let rule = per_minute(100, "a");
+    assert_eq!(world.admits(0, rule, 100).await, 100);
+    world.fails(true);
+    assert_eq!(world.admits(0, rule, 100).await, 0);
+    assert_eq!(
+        world.all_admit(rule, 100).await,
+        75,
+        "of the others each has its share: n + (k - 1)·s, and no more"
+    );
+    world.clock.advance(MINUTE);
+    assert_eq!(
+        world.all_admit(rule, 100).await,
+        100,
+        "in a window without the store: k·s"
+    );
+}
+
+#[tokio::test]
+async fn ops_02_it_stays_within_the_bound_over_many_failures() {
+    let world = World::of(3);
+    let rule = per_minute(10, "a");
+    let mut times = Vec::new();
+    for step in 0..600 {
+        // Down for 17 s of each 40 s.
+        world.fails(step % 40 >= 23);
+        if world.instances[step % 3].check(rule).await.is_ok() {
+            times.push(world.clock.now());
+        }
+        world.clock.advance(Duration::from_secs(1));
+    }
+    let window = MINUTE.as_micros() as u64;
+    let admitted = |from: &u64| {
+        times
+            .iter()
+            .filter(|time| (*from..from + window).contains(time))
+            .count()
+    };
+    let most = times.iter().map(admitted).max().expect("some are admitted");
+    assert!(most <= 10 + 3 * 4, "n + k·s: {most}");
+    assert!(most > 10, "the fallback decided within a window, too: {most}");
+}
+
+#[tokio::test]
+async fn a_fallback_counts_a_cost_and_refuses_nobody_while_the_store_decides() {
+    let world = World::of(1);
+    let rule = per_minute(10, "a");
+    assert_eq!(world.admits(0, rule.cost(3), 1).await, 1);
+    world.fails(true);
+    assert_eq!(world.admits(0, rule, 20).await, 7);
+    world.fails(false);
+    // The fallback is full, and the store has room for 7.
+    assert_eq!(world.admits(0, rule, 20).await, 7);
+    world.fails(true);
+    assert_eq!(world.admits(0, rule, 20).await, 0);
+    world.clock.advance(MINUTE);
+    assert_eq!(world.admits(0, rule, 20).await, 10);
+}
+
+#[tokio::test]
+async fn a_reset_reaches_the_fallback_up_to_its_own_hit() {
+    let world = World::of(1);
+    let rule = per_minute(5, "a");
+    assert_eq!(world.admits(0, rule, 2).await, 2);
+    let success = world.check(rule).await;
+    assert_eq!(world.admits(0, rule, 1).await, 1, "one that fails meanwhile");
+    success.reset().await.expect("the store answers");
+    world.fails(true);
+    assert_eq!(world.admits(0, rule, 20).await, 4, "what came later stays counted");
+}
+
+#[tokio::test]
+async fn a_refund_reaches_the_fallback_by_its_own_hit() {
+    let world = World::of(1);
+    let rule = per_minute(5, "a");
+    let first = world.check(rule.cost(2)).await;
+    assert_eq!(world.admits(0, rule, 2).await, 2);
+    first.refund().await.expect("the store answers");
+    world.fails(true);
+    assert_eq!(world.admits(0, rule, 20).await, 3);
+}
+
+#[tokio::test]
+async fn a_success_that_the_store_does_not_hear_of_clears_the_fallback() {
+    let world = World::of(1);
+    let rule = per_minute(5, "a");
+    assert_eq!(world.admits(0, rule, 4).await, 4);
+    let success = world.check(rule).await;
+    world.fails(true);
+    success.reset().await.expect_err("the store fails");
+    assert_eq!(world.admits(0, rule, 20).await, 5);
+}
+
+#[tokio::test]
+async fn what_the_fallback_decided_is_settled_there_alone() {
+    let world = World::of(1);
+    let rule = per_minute(5, "a");
+    assert_eq!(world.admits(0, rule, 3).await, 3);
+    world.fails(true);
+    let success = world.check(rule).await;
+    world.fails(false);
+    success.reset().await.expect("the fallback answers");
+    assert_eq!(world.admits(0, rule, 20).await, 2, "the store still has 3");
+    world.fails(true);
+    assert_eq!(
+        world.admits(0, rule, 20).await,
+        3,
+        "and the fallback had none before these 2"
+    );
+}
+
+#[tokio::test]
+async fn a_limiter_that_resets_a_key_resets_both() {
+    let world = World::of(1);
+    let rule = per_minute(5, "a");
+    assert_eq!(world.admits(0, rule, 5).await, 5);
+    let client = Client::of("a").expect("it names somebody");
+    let key = Key::new(Method::named("login"), client);
+    world.instances[0].reset(key).await.expect("the store answers");
+    assert_eq!(world.admits(0, rule, 1).await, 1);
+    world.fails(true);
+    assert_eq!(world.admits(0, rule, 20).await, 4);
+}
+
+#[tokio::test]
+async fn only_what_is_decided_here_is_recorded_here() {
+    let world = World::of(1);
+    for (client, mode) in [("open", OnStoreError::Open), ("closed", OnStoreError::Closed)] {
+        let rule = per_minute(5, client).on_store_error(mode);
+        assert_eq!(world.admits(0, rule, 20).await, 5);
+        assert_eq!(world.fallbacks[0].len(), 0, "{client}");
+    }
+    let observing = per_minute(5, "observing").observe();
+    assert_eq!(world.admits(0, observing, 20).await, 20);
+    assert_eq!(world.admits(0, per_minute(5, "local"), 20).await, 5);
+    assert_eq!(world.fallbacks[0].len(), 2);
+    world.fails(true);
+    let decision = |permit: Permit| permit.decision().map(|decision| decision.remaining);
+    let strict = per_minute(6, "observing");
+    assert_eq!(
+        decision(world.check(strict).await),
+        Some(0),
+        "the 5 that it would have admitted are counted, and no more"
+    );
+    assert_eq!(
+        world.admits(0, observing, 20).await,
+        20,
+        "it refuses nobody here either"
+    );
+}
+
+/// The store decides at once, so it is in this process and does not fail.
+#[tokio::test]
+async fn an_embedded_store_leaves_the_fallback_empty() {
+    let fallback = MemoryStore::new();
+    let limiter = Limiter::builder().fallback(fallback.clone());
+    let limiter = limiter.build().expect("no secret is set");
+    limiter.check(per_minute(5, "a")).await.expect("it fits");
+    assert!(fallback.is_empty());
+}
+
+#[tokio::test]
+async fn each_rule_of_a_stack_is_mirrored_by_its_own_mode() {
+    let world = World::of(1);
+    let rules = |user: &str| {
+        [
+            per_minute(2, user),
+            per_minute(10, "everybody").place(1),
+            per_minute(3, "open").place(2).on_store_error(OnStoreError::Open),
+        ]
+    };
+    let all = async |user: &str, calls: u32| {
+        let mut admitted = 0;
+        for _ in 0..calls {
+            admitted += u32::from(world.instances[0].check_all(&rules(user)).await.is_ok());
+        }
+        admitted
+    };
+    assert_eq!(all("a", 5).await, 2);
+    assert_eq!(world.fallbacks[0].len(), 2, "the rule that is open is not recorded");
+    world.fails(true);
+    assert_eq!(all("a", 5).await, 0, "this user has had his two");
+    for user in ["b", "c", "d", "e"] {
+        assert_eq!(all(user, 5).await, 2, "{user}");
+    }
+    assert_eq!(all("f", 5).await, 0, "that makes ten of everybody");
+}
+
+#[tokio::test]
+async fn a_full_fallback_forgets_those_with_the_fewest_hits_and_blocks_nobody() {
+    let clock = ManualClock::new();
+    let store = Remote {
+        memory: MemoryStore::builder().clock(&clock).build(),
+        fails: Arc::default(),
+    };
+    let fallback = MemoryStore::builder().clock(&clock).capacity(100).build();
+    let limiter = Limiter::builder().store(store.clone()).fallback(fallback.clone());
+    let limiter = limiter.build().expect("no secret is set");
+    for n in 0..1_000 {
+        limiter
+            .check(per_minute(1, &format!("client-{n}")))
+            .await
+            .expect("the store has room");
+    }
+    assert_eq!(fallback.len(), 100, "those that refuse stay");
+    store.fails.store(true, Ordering::SeqCst);
+    limiter
+        .check(per_minute(1, "newcomer"))
+        .await
+        .expect("what there was no room for is counted for nobody else");
+}
+
+#[limit_per_time(3, "1m", key = "k", name = "mirrored", reset_on_success, success = |_| *right)]
+async fn login(right: &bool) -> Result<(), Rejection> {
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_annotated_function_settles_both() {
+    let world = World::of(1);
+    let limiter = &world.instances[0];
+    for right in [false, false, true, false] {
+        limiter.scope(login(&right)).await.expect("it fits");
+    }
+    world.fails(true);
+    let mut admitted = 0;
+    for _ in 0..5 {
+        admitted += u32::from(limiter.scope(login(&false)).await.is_ok());
+    }
+    assert_eq!(admitted, 2, "the failure after the success is counted");
+    assert_eq!(limiter.unsettled(), 0);
+}
