@@ -11,7 +11,7 @@ use smallvec::{SmallVec, smallvec};
 use crate::decision::Decision;
 use crate::error::{BuildError, StoreError, StoreErrorKind};
 use crate::failure::OnStoreError;
-use crate::key::{self, Key};
+use crate::key::{self, Client, Key};
 use crate::method::Method;
 use crate::permit::{Admitted, DecidedBy, Permit};
 use crate::policies::Policies;
@@ -216,6 +216,34 @@ impl Limiter {
         let settlements: Vec<_> = Rule::all_counters(key).map(clear).collect();
         let _ = self.0.fallback.settle(&settlements).await;
         self.0.store.settle(&settlements).await
+    }
+
+    /// Forgets a client: deletes all that is kept of him, at whichever function, in the store and in the [fallback](LimiterBuilder::fallback)
+    /// of this instance. Tells how many counters that were in the store, as [`Store::forget`] counts them. What the fallbacks of other
+    /// instances keep goes within two windows of the last call.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use rate_limit_runtime::{Client, Key, Limiter, Method, Policy, Rule};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let limiter = Limiter::embedded();
+    /// let alice = Client::of("alice@example.org")?;
+    /// for method in ["login", "send-mail"] {
+    ///     let policy = Policy::sliding_window(2, Duration::from_secs(3600));
+    ///     limiter.check(Rule::new(policy, Key::new(Method::named(method), alice))).await?;
+    /// }
+    /// assert_eq!(limiter.forget(alice).await?, 2);
+    /// assert_eq!(limiter.forget(alice).await?, 0);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store does not answer, or cannot forget anybody.
+    pub async fn forget(&self, client: Client) -> Result<u64, StoreError> {
+        let _ = self.0.fallback.forget(client).await;
+        self.0.store.forget(client).await
     }
 
     /// Puts these policies in the place of those that the limiter has, for all calls from now on: to reload a configuration. No counter is

@@ -12,6 +12,7 @@ mod exactness;
 mod expiry;
 mod faults;
 mod foreign;
+mod forget;
 mod grid;
 mod healing;
 mod instances;

@@ -81,7 +81,7 @@ async fn user(server: &RedisServer, rights: &str) -> String {
     url(server, &format!("app:{SECRET}"))
 }
 
-const NEEDED: &str = "+evalsha +script|load +time +get +getrange +set +setrange +pexpire +del";
+const NEEDED: &str = "+evalsha +script|load +time +get +getrange +set +setrange +pexpire +del +unlink +hset +hkeys";
 
 #[tokio::test]
 async fn the_permissions_that_the_error_names_suffice() {
@@ -102,6 +102,8 @@ async fn the_permissions_that_the_error_names_suffice() {
             count - 3
         );
         limiter.reset(key("a")).await.expect("it may");
+        assert!(admits(&limiter, rule(count, "a")).await);
+        assert_eq!(limiter.forget(key("a").client()).await.expect("it may"), 1);
     }
 }
 

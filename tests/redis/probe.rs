@@ -46,8 +46,11 @@ impl Probe {
             .expect("the server takes a value");
     }
 
+    /// All that is of a client. The names of methods are written in the background, and stay.
     pub(crate) async fn keys(&self) -> Vec<String> {
-        self.ask("KEYS *").await
+        let mut keys: Vec<String> = self.ask("KEYS *").await;
+        keys.retain(|key| !key.ends_with("rl1:methods"));
+        keys
     }
 
     /// The one key there is.

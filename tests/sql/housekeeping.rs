@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use rate_limit::{
-    Client, Key, Limiter, Method, Policies, Policy, Rejection, RejectionKind, Rule, StoreErrorKind, limit_per_time,
+    Client, Key, Limiter, Method, Policies, Policy, Rejection, RejectionKind, Rule, Store as _, StoreErrorKind,
+    limit_per_time,
 };
 use rstest::rstest;
 use sqlx::Executor as _;

@@ -12,6 +12,7 @@
 
 mod block;
 mod fixed_window;
+mod forget;
 mod several;
 mod sliding_window;
 mod token_bucket;
@@ -48,6 +49,14 @@ pub async fn check(store: &dyn Store, clock: &ManualClock) {
         .a_reset_of_all_forgets_all(Policy::sliding_window(3, seconds(60)))
         .await;
     suite.keys_do_not_meet(Policy::sliding_window(1, seconds(60))).await;
+    suite
+        .a_client_is_forgotten_everywhere([
+            Policy::sliding_window(1, seconds(60)),
+            Policy::token_bucket(1, seconds(60)),
+            Policy::fixed_window(1, seconds(60)),
+        ])
+        .await;
+    suite.a_client_is_forgotten_with_his_block().await;
     suite.a_lowered_limit_counts_what_was_admitted().await;
     suite.a_raised_limit_keeps_what_was_admitted().await;
     suite.a_longer_window_keeps_what_was_admitted().await;
@@ -77,6 +86,9 @@ pub async fn check_token_buckets(store: &dyn Store, clock: &ManualClock) {
         .a_reset_of_all_forgets_all(Policy::token_bucket(3, seconds(60)))
         .await;
     suite.keys_do_not_meet(Policy::token_bucket(1, seconds(60))).await;
+    suite
+        .a_client_is_forgotten_everywhere([10, 60].map(|refill| Policy::token_bucket(1, seconds(refill))))
+        .await;
     let buckets = [1, 5].map(|capacity| Policy::token_bucket(capacity, seconds(10)));
     suite.an_observing_charge_never_refuses(buckets).await;
 }
@@ -150,6 +162,10 @@ impl Suite<'_> {
     async fn settle(&self, key: Key, policy: Policy, change: Change) {
         let settlement = Settlement::new(key, policy, change);
         self.store.settle(&[settlement]).await.expect("the store settles");
+    }
+
+    async fn forget(&self, client: Client) -> u64 {
+        self.store.forget(client).await.expect("the store forgets a client")
     }
 
     async fn reset(&self, key: Key, policy: Policy, hit: Hit) {

@@ -21,8 +21,8 @@ pub use self::reply::Reply;
 pub(crate) use self::sql::Driver;
 #[cfg(feature = "_sql")]
 pub use self::sql::{SqlConnection, SqlStore, SqlStoreBuilder};
-use crate::error::StoreError;
-use crate::key::Key;
+use crate::error::{StoreError, StoreErrorKind};
+use crate::key::{Client, Key};
 use crate::policy::Policy;
 use crate::verdict::Verdict;
 
@@ -66,4 +66,15 @@ pub trait Store: Any + Debug + Send + Sync {
 
     /// Changes counters after the fact.
     fn settle(&self, settlements: &[Settlement]) -> Reply<Result<(), StoreError>>;
+
+    /// Deletes all that is kept of a client, at whichever function, and tells how many counters that were. A block counts as one of its own
+    /// in a store that keeps it apart. The default says that this store cannot.
+    ///
+    /// A call of the client that is decided meanwhile may be counted or not.
+    fn forget(&self, _client: Client) -> Reply<Result<u64, StoreError>> {
+        Reply::ready(Err(StoreError::new(
+            StoreErrorKind::Misconfigured,
+            "this store cannot forget a client: it does not implement `Store::forget`",
+        )))
+    }
 }

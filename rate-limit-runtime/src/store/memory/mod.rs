@@ -17,7 +17,7 @@ use crate::clock::Clock;
 #[cfg(feature = "test-util")]
 use crate::clock::ManualClock;
 use crate::error::StoreError;
-use crate::key::Key;
+use crate::key::{Client, Key};
 use crate::policy::Policy;
 use crate::verdict::{Hit, Verdict};
 
@@ -182,6 +182,12 @@ impl Store for MemoryStore {
     fn settle(&self, settlements: &[Settlement]) -> Reply<Result<(), StoreError>> {
         settlements.iter().for_each(|settlement| self.change(settlement));
         Reply::ready(Ok(()))
+    }
+
+    /// Looks at every counter: they lie by function and client.
+    fn forget(&self, client: Client) -> Reply<Result<u64, StoreError>> {
+        let forgotten: usize = self.shards().map(|mut shard| shard.forget(client)).sum();
+        Reply::ready(Ok(forgotten as u64))
     }
 }
 

@@ -6,7 +6,7 @@ use foldhash::fast::RandomState;
 
 use super::counter::Counter;
 use crate::algorithm::Answer;
-use crate::key::Key;
+use crate::key::{Client, Key};
 use crate::method::Method;
 use crate::policy::Policy;
 use crate::store::{Change, Charge};
@@ -121,6 +121,18 @@ impl Shard {
             }
         }
         self.shrink();
+    }
+
+    /// Gives up the counters of a client, and tells how many.
+    pub(super) fn forget(&mut self, client: Client) -> usize {
+        let before = self.counters.len();
+        for place in (0..before).rev() {
+            if self.counters[place].0.client() == client {
+                self.remove(place);
+            }
+        }
+        self.shrink();
+        before - self.counters.len()
     }
 
     pub(super) fn sweep_all(&mut self, now: u64) {

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -32,6 +32,15 @@ pub(super) fn slot(hash_tag: &str) -> usize {
     usize::from(crc16::State::<crc16::XMODEM>::calculate(hash_tag.as_bytes())) % SLOTS
 }
 
+/// The slot of a key, by what stands between its first braces, if that is anything.
+pub(super) fn slot_of(key: &str) -> usize {
+    let tag = key
+        .split_once('{')
+        .and_then(|(_, rest)| rest.split_once('}'))
+        .map(|(tag, _)| tag);
+    slot(tag.filter(|tag| !tag.is_empty()).unwrap_or(key))
+}
+
 pub(super) struct Cluster {
     /// The nodes of the URL. What is told to them is told to all.
     seeds: Vec<ConnectionInfo>,
@@ -41,6 +50,8 @@ pub(super) struct Cluster {
     links: Mutex<HashMap<String, Arc<Link>>>,
     slots: watch::Sender<Slots>,
     refreshing: AtomicBool,
+    /// How often the slots were told.
+    told: AtomicU64,
 }
 
 /// Which link has which slot; empty until a node has told.
@@ -55,11 +66,16 @@ impl Cluster {
             links: Mutex::default(),
             slots: watch::Sender::new(Arc::new([])),
             refreshing: AtomicBool::new(false),
+            told: AtomicU64::new(0),
         })
     }
 
     pub(super) fn scripts(&self) -> &Scripts {
         &self.scripts
+    }
+
+    pub(super) fn generation(&self) -> u64 {
+        self.told.load(Ordering::Relaxed)
     }
 
     /// Asks all nodes for the slots once, and whether one of them lets us in.
@@ -215,6 +231,7 @@ impl Cluster {
         let is_known = |address: &String| ranges.iter().any(|range| range.address == *address);
         links.retain(|address, _| is_known(address));
         drop(links);
+        self.told.fetch_add(1, Ordering::Relaxed);
         self.slots.send_replace(slots.into());
         Ok(())
     }
@@ -308,6 +325,8 @@ mod tests {
     fn a_slot_is_that_of_the_specification() {
         assert_eq!(slot("123456789"), 0x31C3 % 16_384);
         assert_eq!(slot("foo"), 12_182);
+        assert_eq!(slot_of("a:{foo}:{bar}"), 12_182);
+        assert_eq!(slot_of("a{}b"), slot("a{}b"), "braces around nothing are none");
     }
 
     #[test]

@@ -51,8 +51,8 @@ fn store_error(error: RedisError) -> StoreError {
         ),
         ErrorKind::Server(_) if lacks_permission(&error) => (
             StoreErrorKind::Misconfigured,
-            "Redis refuses a command: let its user run EVALSHA, SCRIPT|LOAD, TIME, GET, GETRANGE, SET, SETRANGE, PEXPIRE \
-             and DEL on the keys under the prefix"
+            "Redis refuses a command: let its user run EVALSHA, SCRIPT|LOAD, TIME, GET, GETRANGE, SET, SETRANGE, PEXPIRE, \
+             DEL, UNLINK, HSET and HKEYS on the keys under the prefix"
                 .to_owned(),
         ),
         ErrorKind::Extension if error.code() == Some("NOAUTH") => (

@@ -78,6 +78,11 @@ impl Link {
         })
     }
 
+    /// How many times the scripts were loaded: on each connection, and when the server had lost them.
+    pub(super) fn loads(&self) -> u64 {
+        self.loads.load(Ordering::Acquire)
+    }
+
     /// Waits until the first attempt to connect has ended.
     pub(super) async fn first_attempt(self: &Arc<Self>) -> Result<(), Failure> {
         self.connection().await.map(drop)

@@ -6,6 +6,7 @@ mod cluster;
 mod connect;
 mod failure;
 mod link;
+mod methods;
 mod script;
 #[cfg(feature = "redis-sentinel")]
 mod sentinel;
@@ -21,6 +22,7 @@ use std::time::Duration;
 use redis::{Cmd, Value};
 use tokio::time::Instant;
 
+use self::methods::Methods;
 use self::script::{Scripts, times, verdict};
 use self::server::Server;
 use self::target::{Certificates, Location};
@@ -40,7 +42,7 @@ use crate::verdict::Verdict;
 /// [deadline](RedisStoreBuilder::deadline). A call that had no answer in time opens a breaker: no other is sent before the server has
 /// answered one that asks in the background. The store needs the Tokio runtime; it holds one connection to each server, which it makes
 /// anew in the background when it is lost. What is kept of a client is a hash and the times of its admitted calls, for at most two
-/// windows after the last.
+/// windows after the last. Beside the counters lie the [names](Self::methods) of the functions.
 ///
 /// Replicas follow a primary asynchronously: when one takes over, calls that were admitted just before may be forgotten, so a key may
 /// admit its `count` once more for each failover. In a cluster the counters of a client lie in one slot. Rules of one call by different
@@ -54,6 +56,7 @@ struct Inner {
     deadline: Duration,
     /// Where the server is.
     name: String,
+    methods: Methods,
     #[cfg(feature = "test-util")]
     clock: Option<ManualClock>,
 }
@@ -108,8 +111,7 @@ impl RedisStore {
         end: Instant,
     ) -> Result<T, StoreError> {
         let answer = self.0.server.ask(client, cmd, end).await?;
-        read(answer)
-            .ok_or_else(|| StoreError::new(StoreErrorKind::Unexpected, "Redis answers what no script of ours does"))
+        read(answer).ok_or_else(not_ours)
     }
 
     /// When a call that begins now is over.
@@ -165,6 +167,10 @@ impl RedisStore {
     }
 }
 
+fn not_ours() -> StoreError {
+    StoreError::new(StoreErrorKind::Unexpected, "Redis answers what it is not asked")
+}
+
 fn in_runtime() -> Result<(), StoreError> {
     match tokio::runtime::Handle::try_current() {
         Ok(_) => Ok(()),
@@ -179,16 +185,18 @@ impl Store for RedisStore {
     fn acquire(&self, charges: &[Charge]) -> Reply<Result<Verdict, StoreError>> {
         let together = |one: &Charge, other: &Charge| self.0.server.together(one.key.client(), other.key.client());
         let client = charges[0].key.client();
-        if charges.iter().all(|charge| together(&charges[0], charge)) {
+        let reply = if charges.iter().all(|charge| together(&charges[0], charge)) {
             let cmd = self.0.server.scripts().acquire(&self.0.prefix, charges);
-            return self.ask(client, cmd, read_verdict);
-        }
-        let (store, charges, groups) = (self.clone(), charges.to_vec(), across::apart(charges, together));
-        Reply::pending(async move {
-            in_runtime()?;
-            let end = store.end();
-            store.acquire_across(charges, groups, end).await
-        })
+            self.ask(client, cmd, read_verdict)
+        } else {
+            let (store, charges, groups) = (self.clone(), charges.to_vec(), across::apart(charges, together));
+            Reply::pending(async move {
+                in_runtime()?;
+                let end = store.end();
+                store.acquire_across(charges, groups, end).await
+            })
+        };
+        self.noting_methods(charges, reply)
     }
 
     fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
@@ -220,6 +228,10 @@ impl Store for RedisStore {
             let end = store.end();
             store.settle_until(settlements, end).await
         })
+    }
+
+    fn forget(&self, client: Client) -> Reply<Result<u64, StoreError>> {
+        self.forget_client(client)
     }
 }
 
@@ -348,6 +360,7 @@ impl RedisStoreBuilder {
             prefix: self.prefix,
             deadline: self.deadline,
             name,
+            methods: Methods::default(),
             #[cfg(feature = "test-util")]
             clock: self.clock,
         }));

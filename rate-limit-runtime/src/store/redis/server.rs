@@ -77,6 +77,25 @@ impl Server {
         }
     }
 
+    /// Asks whoever has this key.
+    #[cfg_attr(not(feature = "redis-cluster"), allow(unused_variables))]
+    pub(super) async fn ask_for(&self, key: &str, cmd: &Cmd, end: Instant) -> Result<Value, Failure> {
+        match self {
+            Self::One(link) => link.ask(cmd, end).await,
+            #[cfg(feature = "redis-cluster")]
+            Self::Cluster(cluster) => cluster.ask(cluster::slot_of(key), cmd, end).await,
+        }
+    }
+
+    /// Rises with each server that is found, or is told the scripts again: it may be another one, or have lost what it had.
+    pub(super) fn generation(&self) -> u64 {
+        match self {
+            Self::One(link) => link.loads(),
+            #[cfg(feature = "redis-cluster")]
+            Self::Cluster(cluster) => cluster.generation(),
+        }
+    }
+
     /// Whether one call can have the keys of both clients.
     #[cfg_attr(not(feature = "redis-cluster"), allow(unused_variables))]
     pub(super) fn together(&self, one: Client, other: Client) -> bool {

@@ -204,18 +204,7 @@ impl SqlStore {
         Ok(purged)
     }
 
-    /// Deletes all that is kept of a client, and tells how many rows that were.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database does not answer.
-    pub async fn forget(&self, client: Client) -> Result<u64, StoreError> {
-        decide!(self, self.0.deadline, |database, wait| async move {
-            database.forget_apart(client, wait).await
-        })
-    }
-
-    /// As [`forget`](Self::forget), in the caller's transaction: with the one that deletes the member.
+    /// As [`forget`](Store::forget), in the caller's transaction: with the one that deletes the member.
     ///
     /// # Errors
     ///
@@ -351,6 +340,16 @@ impl Store for SqlStore {
                 })?;
             }
             Ok(())
+        })
+    }
+
+    fn forget(&self, client: Client) -> Reply<Result<u64, StoreError>> {
+        let store = self.clone();
+        Reply::pending(async move {
+            in_runtime()?;
+            decide!(store, store.0.deadline, |database, wait| async move {
+                database.forget_apart(client, wait).await
+            })
         })
     }
 }
