@@ -40,9 +40,35 @@
 //! | `axum` | refusals as axum responses; handlers that return `Response` or `impl IntoResponse`; layers and extractors |
 //! | `actix-web` | the same for actix-web, with `HttpResponse` and `impl Responder`; middleware and extractors |
 //! | `sql-postgres`, `sql-mysql`, `sql-sqlite` | `SqlStore`: token buckets in a database, also in the caller's transaction, over sqlx on Tokio |
+//! | `metrics` | what is counted, below, for the facade of the crate [metrics](https://docs.rs/metrics) |
 //! | `tonic` | refusals as `Status`: `RESOURCE_EXHAUSTED` with `RetryInfo` |
 //! | `serde` | [`Policies`] and [`Policy`] from configuration files |
 //! | `test-util` | `ManualClock`, and `contract`: the suite that every store must pass |
+//!
+//! # What is counted
+//!
+//! Under the feature `metrics`, for the recorder that the program installs. Labels are names of functions and fixed words, nothing of a
+//! client, so there are no more series than functions times words.
+//!
+//! | metric | labels | what it counts |
+//! |---|---|---|
+//! | `rate_limit_decisions_total` | `method`, `outcome`, `decided_by` | calls |
+//! | `rate_limit_store_errors_total` | `store`, `class`, `on_store_error` | calls that the store did not decide, and what held for them |
+//! | `rate_limit_unsettled_total` | `method`, `class` | calls that `reset_on_success` and the like were to settle, and the store was not told |
+//! | `rate_limit_store_seconds` | `store` | a histogram: how long a store outside of the process takes to decide, or to fail |
+//! | `rate_limit_breaker` | | a gauge: 0 if calls are let through to the store, 1 if none is, 0.5 if one is, to see |
+//!
+//! | label | values |
+//! |---|---|
+//! | `method` | the name of the annotated function, or of [`Method::named`]: the full path |
+//! | `outcome` | `allowed`, `limited`, `impossible`, `denied`, `missing_client`, `store_unavailable`, `misconfigured`, `aborted` |
+//! | `decided_by` | `store`, `fallback`, and `none` where no store was asked or none answered |
+//! | `store` | `redis`, `sql`, `memory`, `other` |
+//! | `class` | `unavailable`, `timeout`, `aborted`, `misconfigured`, `unexpected`: see [`StoreErrorKind`] |
+//! | `on_store_error` | `open`, `closed`, `local`: what decided in place of the store. Of rules that differ `closed` decides before `local`, and that before `open` |
+//!
+//! A call whose rules are all skipped is not counted. `tracing` has one line when the store ceases to decide, with the class, and one when
+//! it decides again; [`Limiter::is_degraded`] tells the same to a health check.
 
 #![forbid(unsafe_code)]
 

@@ -169,8 +169,7 @@ fn a_decision_by_named_policies_allocates_nothing() {
 fn a_refusal_costs_no_memory() {
     let subject = Subject::new(10_000);
     while subject.admitted(FIVE, key(1)) {}
-    let before = live();
-    for _ in 0..10_000 {
+    let refusals = || {
         assert!(!subject.admitted(FIVE, key(1)));
         // A charge that can never fit makes no counter.
         let above = now(subject.limiter.check(Rule::new(FIVE, key(2)).cost(6)));
@@ -178,7 +177,11 @@ fn a_refusal_costs_no_memory() {
             above.err().map(|refused| refused.kind()),
             Some(RejectionKind::Impossible)
         );
-    }
+    };
+    // With the feature `metrics` each outcome has labels, which are made once a thread.
+    refusals();
+    let before = live();
+    (0..10_000).for_each(|_| refusals());
     assert_eq!(live(), before);
     assert_eq!(subject.store.len(), 1);
 }
@@ -275,6 +278,8 @@ fn mem_02_when_all_are_refused_newcomers_share_a_counter() {
 
 #[test]
 fn mem_04_a_store_needs_no_runtime_and_drops_cleanly() {
+    // With the feature `metrics` each outcome has labels, which are made once a thread.
+    assert!(Subject::new(1).admitted(FIVE, key(1)));
     let before = live();
     {
         let subject = Subject::new(100_000);

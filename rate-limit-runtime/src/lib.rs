@@ -19,6 +19,7 @@ mod integrations;
 mod key;
 mod limiter;
 mod method;
+mod observe;
 mod outcome;
 mod permit;
 mod policies;

@@ -13,6 +13,7 @@ use crate::error::{BuildError, StoreError, StoreErrorKind};
 use crate::failure::OnStoreError;
 use crate::key::{self, Client, Key};
 use crate::method::Method;
+use crate::observe::{self, Stopwatch};
 use crate::permit::{Admitted, DecidedBy, Permit};
 use crate::policies::Policies;
 use crate::policy::{Algorithm, Policy};
@@ -110,6 +111,7 @@ impl Limiter {
         instances: NonZeroU32,
         policies: Policies,
     ) -> Self {
+        observe::describe();
         Self(Arc::new(Inner {
             store,
             fallback,
@@ -171,13 +173,14 @@ impl Limiter {
             Ok(verdict) => self.clone().judge(&[rule], verdict, DecidedBy::Transaction, &[]),
             Err(error) => {
                 let method = rule.charge().key.method().name();
-                tracing::warn!(method, kind = ?error.kind(), %error, "no token could be taken in a transaction");
+                observe::store_error(&*self.0.store, error.kind(), OnStoreError::Closed);
+                tracing::warn!(method, class = observe::class(error.kind()), %error, "no token could be taken in a transaction");
                 let kind = match error.kind() {
                     StoreErrorKind::Aborted => RejectionKind::Aborted,
                     StoreErrorKind::Misconfigured => RejectionKind::Misconfigured,
                     _ => RejectionKind::StoreUnavailable,
                 };
-                Err(reject(kind, &rule))
+                Err(turn_away(kind, &rule))
             }
         }
     }
@@ -321,6 +324,13 @@ impl Limiter {
         rules.into_iter().map(policy).collect()
     }
 
+    /// Whether the store did not decide when it was last asked, so that calls are decided as `on_store_error` says: for a health check.
+    /// It says so of the calls of this process, and asks nothing.
+    #[must_use]
+    pub fn is_degraded(&self) -> bool {
+        self.0.failing.load(Ordering::Relaxed)
+    }
+
     /// How many calls that were to be settled could not be, because the store did not answer.
     #[must_use]
     pub fn unsettled(&self) -> u64 {
@@ -338,26 +348,35 @@ impl Limiter {
                 method = shared.key.method().name(),
                 "two rules of a call share a counter, or there are too many"
             );
-            return Reply::ready(Err(reject(RejectionKind::Misconfigured, &rules[0])));
+            return Reply::ready(Err(turn_away(RejectionKind::Misconfigured, &rules[0])));
         }
         for rule in &rules {
             if let Err(error) = self.0.store.accepts(rule.policy) {
                 let method = rule.charge().key.method().name();
                 tracing::error!(method, policy = %rule.policy, %error, "the store does not keep this policy, so every call is refused");
-                return Reply::ready(Err(reject(RejectionKind::Misconfigured, rule)));
+                return Reply::ready(Err(turn_away(RejectionKind::Misconfigured, rule)));
             }
         }
         let answer = self.0.store.acquire(&charges);
         // One that answers at once is in this process, and never leaves the fallback to decide alone.
-        let remote = answer.answer().is_none();
+        let remote = answer.answer().is_none().then(Stopwatch::start);
         answer.map(move |answer| self.conclude(rules, answer, remote))
     }
 
-    fn conclude(self, rules: Rules, answer: Result<Verdict, StoreError>, remote: bool) -> Result<Permit, Rejection> {
+    fn conclude(
+        self,
+        rules: Rules,
+        answer: Result<Verdict, StoreError>,
+        remote: Option<Stopwatch>,
+    ) -> Result<Permit, Rejection> {
+        let is_remote = remote.is_some();
+        if let Some(waited) = remote {
+            waited.stop(&*self.0.store);
+        }
         match answer {
             Ok(verdict) => {
                 self.note_answer();
-                let mirrored = if remote {
+                let mirrored = if is_remote {
                     self.mirror(&rules, &verdict)
                 } else {
                     Hits::new()
@@ -401,11 +420,15 @@ impl Limiter {
                 StoreErrorKind::Misconfigured => RejectionKind::Misconfigured,
                 _ => RejectionKind::StoreUnavailable,
             };
-            return Err(reject(kind, closed));
+            observe::store_error(&*self.0.store, error.kind(), OnStoreError::Closed);
+            return Err(turn_away(kind, closed));
         }
         if !rules.iter().any(|rule| self.mode(rule) == OnStoreError::Local) {
+            observe::store_error(&*self.0.store, error.kind(), OnStoreError::Open);
+            observe::decided(rules[0].charge().key.method(), None, None);
             return Ok(Permit::unseen(self));
         }
+        observe::store_error(&*self.0.store, error.kind(), OnStoreError::Local);
         for rule in &mut rules {
             rule.policy = rule.policy.divided(self.0.instances.get());
             // It stays in its place, so that each rule is settled as its own.
@@ -423,11 +446,13 @@ impl Limiter {
     fn judge(self, rules: &[Rule], verdict: Verdict, by: DecidedBy, mirrored: &[Hit]) -> Result<Permit, Rejection> {
         let refuse = |kind, place: usize| {
             let rule = &rules[place.min(rules.len() - 1)];
+            observe::decided(rule.charge().key.method(), Some(kind), Some(by));
             Err(reject(kind, rule).with_decision(decision(rule.policy, &verdict)))
         };
         match &verdict {
             Verdict::Allowed { tightest, hits, .. } => {
                 let policy = rules[*tightest.min(&(rules.len() - 1))].policy;
+                observe::decided(rules[0].charge().key.method(), None, Some(by));
                 for (rule, hit) in rules.iter().zip(hits) {
                     if rule.observe && *hit == Hit::NONE && rule.cost > 0 {
                         let method = rule.charge().key.method();
@@ -459,7 +484,7 @@ impl Limiter {
         if !self.0.failing.swap(true, Ordering::Relaxed) {
             tracing::error!(
                 store = ?self.0.store,
-                kind = ?error.kind(),
+                class = observe::class(error.kind()),
                 error = %error,
                 "the store does not decide: calls are decided as `on_store_error` of their rules says"
             );
@@ -467,9 +492,11 @@ impl Limiter {
     }
 
     /// A reset that fails never changes the answer of the call: it is traced and counted.
-    pub(crate) fn note_unsettled(&self, method: &str, error: &StoreError) {
+    pub(crate) fn note_unsettled(&self, method: Method, error: &StoreError) {
         self.0.unsettled.fetch_add(1, Ordering::Relaxed);
-        tracing::warn!(method, kind = ?error.kind(), error = %error, "a success could not clear its record");
+        observe::unsettled(method, error.kind());
+        let (method, class) = (method.name(), observe::class(error.kind()));
+        tracing::warn!(method, class, error = %error, "a success could not clear its record");
     }
 
     pub(crate) fn store(&self) -> &dyn Store {
@@ -515,6 +542,12 @@ fn refuse(wrong: Vec<String>) -> Result<(), BuildError> {
         true => Ok(()),
         false => Err(BuildError::new(wrong.join("\n"))),
     }
+}
+
+/// A rejection that nobody decided.
+fn turn_away(kind: RejectionKind, rule: &Rule) -> Rejection {
+    observe::decided(rule.charge().key.method(), Some(kind), None);
+    reject(kind, rule)
 }
 
 fn reject(kind: RejectionKind, rule: &Rule) -> Rejection {
@@ -574,7 +607,8 @@ impl LimiterBuilder {
     /// What decides under [`OnStoreError::Local`] while the store does not; a [`MemoryStore`] of 100,000 counters by default.
     ///
     /// While a store outside of this process decides, the calls that it admits are counted here too, so that the limit holds on when it
-    /// fails. Give one with room for all clients that are active in a window: what it gives up for want of room counts from nothing.
+    /// fails. Give one with room for all clients that are active in a window: what it gives up for want of room counts from nothing. A sliding
+    /// window takes 8 bytes a call that counts.
     pub fn fallback(self, fallback: MemoryStore) -> Self {
         Self {
             fallback: Some(fallback),

@@ -45,7 +45,7 @@ impl Admitted {
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum DecidedBy {
     Store,
     Fallback,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::decision::Decision;
 use crate::key::KeyError;
 use crate::method::Method;
+use crate::observe;
 use crate::policy::Policy;
 use crate::span::Span;
 
@@ -60,6 +61,7 @@ impl Rejection {
             KeyError::Missing | KeyError::Nobody => RejectionKind::MissingClient,
             KeyError::Secret => RejectionKind::Misconfigured,
         };
+        observe::decided(method, Some(kind), None);
         Self::new(kind, method.label(), policy)
     }
 

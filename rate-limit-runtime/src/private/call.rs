@@ -15,6 +15,7 @@ use crate::failure::OnStoreError;
 use crate::key::{Client, Key, KeyError};
 use crate::limiter::{Limiter, Rules};
 use crate::method::{Method, Site};
+use crate::observe;
 use crate::permit::{Permit, Settle};
 use crate::policy::{Algorithm, Policy};
 use crate::registry::Numbers;
@@ -270,7 +271,7 @@ pub fn settle(settling: &Option<Settling>, success: bool) -> impl Future<Output 
         if let Some((reply, site, limiter)) = &mut told
             && let Err(error) = ready!(Pin::new(reply).poll(context))
         {
-            limiter.note_unsettled(site.method().name(), &error);
+            limiter.note_unsettled(site.method(), &error);
         }
         Poll::Ready(())
     })
@@ -286,6 +287,7 @@ pub fn denied(site: &'static Site, numbers: Numbers) -> Rejection {
         (None, Numbers::Own(policy)) => Some(policy),
         (None, Numbers::Named(_)) => None,
     };
+    observe::decided(method, Some(RejectionKind::Denied), None);
     Rejection::new(RejectionKind::Denied, method.label(), policy.unwrap_or(Policy::NOTHING))
 }
 
@@ -298,6 +300,7 @@ fn unknown_policy(method: Method, numbers: Numbers) -> Rejection {
              `Policies` of the limiter"
         );
     }
+    observe::decided(method, Some(RejectionKind::Misconfigured), None);
     Rejection::new(RejectionKind::Misconfigured, method.label(), Policy::NOTHING)
 }
 
@@ -307,6 +310,7 @@ fn no_bucket(method: Method, policy: Policy) -> Rejection {
         %policy,
         "only a token bucket goes by the time of the event, so every call is refused: make the policy one, or leave out `at`"
     );
+    observe::decided(method, Some(RejectionKind::Misconfigured), None);
     Rejection::new(RejectionKind::Misconfigured, method.label(), policy)
 }
 
