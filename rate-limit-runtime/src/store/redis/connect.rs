@@ -14,7 +14,7 @@ use super::script::Scripts;
 use super::target::{ATTEMPT, Target};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
-/// From one attempt to the next. Those before may be answered still.
+/// After an attempt that failed, and before another one is made beside one that is not answered.
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
 /// The right to connect, given back when dropped: also when the runtime that connects is shut down.
@@ -53,14 +53,17 @@ pub(super) async fn keep_connecting(link: Weak<Link>) {
         drop(link);
 
         let next = Instant::now() + jittered(pause);
-        while let Ok(Some(answer)) = timeout_at(next, attempts.join_next()).await {
+        // One that is not answered is followed by another one beside it; one that fails, by one after a pause.
+        let patience = Instant::now() + jittered(LONGEST_PAUSE);
+        if let Ok(Some(answer)) = timeout_at(patience, attempts.join_next()).await {
             let Some(link) = connecting.0.upgrade() else { return };
             match found(answer) {
                 Ok(found) => return up(&link, connecting, found),
                 Err(error) => down(&link, error),
             }
+            drop(link);
+            sleep_until(next).await;
         }
-        sleep_until(next).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }

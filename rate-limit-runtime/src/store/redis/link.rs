@@ -137,11 +137,15 @@ impl Link {
         let answer = answer.and_then(Value::extract_error);
         match &answer {
             Err(error) if error.is_io_error() || error.is_unrecoverable_error() => self.lost(generation),
-            // It was the primary.
-            Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::ReadOnly) => self.lost(generation),
+            Err(error) if self.is_primary_no_more(error) => self.lost(generation),
             _ => self.proven(generation),
         }
         Ok(answer?)
+    }
+
+    /// Another one is, which sentinels know. A server of its own has to be waited for.
+    fn is_primary_no_more(&self, error: &RedisError) -> bool {
+        error.kind() == ErrorKind::Server(ServerErrorKind::ReadOnly) && !matches!(self.target, Target::Server(_))
     }
 
     async fn connection(self: &Arc<Self>) -> Result<(MultiplexedConnection, u64), Failure> {
