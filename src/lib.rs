@@ -56,7 +56,7 @@
 //! | `rate_limit_store_errors_total` | `store`, `class`, `on_store_error` | calls that the store did not decide, and what held for them |
 //! | `rate_limit_unsettled_total` | `method`, `class` | calls that `reset_on_success` and the like were to settle, and the store was not told |
 //! | `rate_limit_store_seconds` | `store` | a histogram: how long a store outside of the process takes to decide, or to fail |
-//! | `rate_limit_breaker` | | a gauge: 0 if calls are let through to the store, 1 if none is, 0.5 if one is, to see |
+//! | `rate_limit_open_breakers` | | a gauge: how many servers calls are kept from until they answer again |
 //!
 //! | label | values |
 //! |---|---|

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 
 type Source = Box<dyn Error + Send + Sync>;
 
@@ -10,7 +11,7 @@ type Source = Box<dyn Error + Send + Sync>;
 pub struct StoreError {
     kind: StoreErrorKind,
     message: String,
-    source: Option<Source>,
+    source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 /// Why a store did not decide.
@@ -44,8 +45,18 @@ impl StoreError {
     #[must_use]
     pub fn with_source(self, source: impl Into<Source>) -> Self {
         Self {
-            source: Some(source.into()),
+            source: Some(Arc::from(source.into())),
             ..self
+        }
+    }
+
+    /// The same error, for another call that it came to.
+    #[cfg(feature = "redis")]
+    pub(crate) fn shared(&self) -> Self {
+        Self {
+            kind: self.kind,
+            message: self.message.clone(),
+            source: self.source.clone(),
         }
     }
 

@@ -67,26 +67,20 @@ impl Stopwatch {
     }
 }
 
-/// Whether the calls of this process are let through to the store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(dead_code, reason = "it is for stores that have a breaker")]
-pub(crate) enum Breaker {
-    Closed,
-    /// One is, to see.
-    HalfOpen,
-    Open,
-}
-
-#[allow(dead_code, reason = "it is for stores that have a breaker")]
-pub(crate) fn breaker(state: Breaker) {
+/// Calls of this process are kept from a server from now on, or no more.
+#[cfg_attr(not(feature = "redis"), allow(dead_code))]
+pub(crate) fn breaker(open: bool) {
     #[cfg(feature = "metrics")]
-    metrics::gauge!("rate_limit_breaker").set(match state {
-        Breaker::Closed => 0.0,
-        Breaker::HalfOpen => 0.5,
-        Breaker::Open => 1.0,
-    });
+    {
+        let breakers = metrics::gauge!("rate_limit_open_breakers");
+        if open {
+            breakers.increment(1.0);
+        } else {
+            breakers.decrement(1.0);
+        }
+    }
     #[cfg(not(feature = "metrics"))]
-    let _ = state;
+    let _ = open;
 }
 
 /// Says what is what to a recorder that is installed by now.
@@ -112,8 +106,8 @@ pub(crate) fn describe() {
             "How long a store outside of the process takes to answer"
         );
         describe_gauge!(
-            "rate_limit_breaker",
-            "Whether calls are kept from the store: 0 no, 0.5 all but one, 1 all"
+            "rate_limit_open_breakers",
+            "How many servers calls are kept from, until they answer again"
         );
     }
 }

@@ -3,7 +3,7 @@
 mod counter;
 mod history;
 mod pair;
-mod random;
+pub(crate) mod random;
 mod rules;
 mod sliding_logs;
 

@@ -100,7 +100,7 @@ async fn red_17_no_time_is_sent_to_the_server() {
     assert_eq!(calls.len(), 6);
     assert!(calls.iter().all(|call| *call == calls[0]), "{calls:?}");
     assert!(times >= calls.len(), "each asks the server for the time");
-    assert_eq!(loads.len(), 8);
+    assert_eq!(loads.len(), 10);
     for script in loads {
         assert!(script.contains("redis.call('TIME')"), "{script}");
         assert!(!script.contains("table.remove(ARGV)"), "{script}");

@@ -3,10 +3,12 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod batches;
 mod cluster;
 mod common;
 mod concurrency;
 mod deadline;
+mod denials;
 mod differential;
 mod exactness;
 mod expiry;

@@ -6,7 +6,7 @@ use crate::support::RedisServer;
 
 const LOADS: &str = "cmdstat_script|load";
 /// How many scripts the store has.
-const SCRIPTS: u64 = 4;
+const SCRIPTS: u64 = 5;
 
 #[tokio::test]
 async fn red_07_scripts_that_are_flushed_come_back() {

@@ -113,11 +113,14 @@ fn up(link: &Link, connecting: Connecting, (connection, generation): Found) {
     drop(connecting);
     // Every new connection has loaded the scripts, so no two see the same count.
     let generation = generation.unwrap_or_else(|| link.loads.fetch_add(1, Ordering::AcqRel) + 1);
-    link.state.send_replace(State::Up(connection, generation));
+    link.turn(|state| {
+        *state = State::Up(connection, generation);
+        true
+    });
 }
 
 fn down(link: &Link, error: RedisError) {
-    link.state.send_if_modified(|state| {
+    link.turn(|state| {
         // One that is suspected is waited for.
         let waiting = matches!(state, State::Connecting | State::Down(_));
         if waiting {

@@ -43,7 +43,7 @@ fn lacks_permission(error: &RedisError) -> bool {
 }
 
 /// What an error of the server or of the connection means for us.
-fn store_error(error: RedisError) -> StoreError {
+pub(super) fn store_error(error: RedisError) -> StoreError {
     let (kind, message) = match error.kind() {
         ErrorKind::AuthenticationFailed => (
             StoreErrorKind::Misconfigured,

@@ -13,6 +13,7 @@ use super::connect::keep_connecting;
 use super::failure::Failure;
 use super::script::Scripts;
 use super::target::Target;
+use crate::observe;
 
 /// A connection and what is loaded through it.
 #[derive(Debug)]
@@ -53,6 +54,20 @@ impl fmt::Debug for State {
     }
 }
 
+impl State {
+    const fn is_open(&self) -> bool {
+        matches!(self, Self::Suspect(..) | Self::Down(_))
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        if self.state.borrow().is_open() {
+            observe::breaker(false);
+        }
+    }
+}
+
 /// A call that is under way, counted until it is dropped.
 struct UnderWay<'a>(&'a AtomicUsize);
 
@@ -81,6 +96,18 @@ impl Link {
     /// How many times the scripts were loaded: on each connection, and when the server had lost them.
     pub(super) fn loads(&self) -> u64 {
         self.loads.load(Ordering::Acquire)
+    }
+
+    /// Changes the state, unless `change` says that it did not.
+    pub(super) fn turn(&self, change: impl FnOnce(&mut State) -> bool) -> bool {
+        self.state.send_if_modified(|state| {
+            let was_open = state.is_open();
+            let changed = change(state);
+            if state.is_open() != was_open {
+                observe::breaker(state.is_open());
+            }
+            changed
+        })
     }
 
     /// Waits until the first attempt to connect has ended.
@@ -169,8 +196,8 @@ impl Link {
     }
 
     /// An answer did not come in time: the connection may be dead without a sign, or the server. Opens the breaker.
-    fn suspect(self: &Arc<Self>) {
-        self.state.send_if_modified(|state| {
+    pub(super) fn suspect(self: &Arc<Self>) {
+        self.turn(|state| {
             let suspected = match &*state {
                 State::Up(connection, generation) => State::Suspect(connection.clone(), *generation),
                 State::Connecting => State::Down((ErrorKind::Io, "no answer to an attempt to connect").into()),
@@ -190,7 +217,7 @@ impl Link {
         if matches!(&*self.state.borrow(), State::Up(..)) {
             return;
         }
-        self.state.send_if_modified(|state| match &*state {
+        self.turn(|state| match &*state {
             State::Suspect(connection, suspected) if *suspected == generation => {
                 *state = State::Up(connection.clone(), generation);
                 true
@@ -200,7 +227,7 @@ impl Link {
     }
 
     fn lost(self: &Arc<Self>, generation: u64) {
-        let current = self.state.send_if_modified(|state| {
+        let current = self.turn(|state| {
             let current = matches!(state, State::Up(_, current) | State::Suspect(_, current) if *current == generation);
             if current {
                 *state = State::Connecting;

@@ -1,9 +1,11 @@
 //! The store that all instances share: Redis, or what speaks its protocol.
 
 mod across;
+mod batch;
 #[cfg(feature = "redis-cluster")]
 mod cluster;
 mod connect;
+mod deny;
 mod failure;
 mod link;
 mod methods;
@@ -19,11 +21,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::{Cmd, Value};
-use tokio::time::Instant;
+use redis::{Cmd, RedisError, Value};
+use smallvec::smallvec;
+use tokio::time::{Instant, timeout_at};
 
+use self::batch::{Answers, Batcher, Calls, Charges, Line};
+use self::deny::{Denials, Look};
+use self::failure::{Failure, store_error};
 use self::methods::Methods;
-use self::script::{Scripts, times, verdict};
+use self::script::{Scripts, times, verdict, verdicts};
 use self::server::Server;
 use self::target::{Certificates, Location};
 use super::{Change, Charge, Reply, Settlement, Store};
@@ -38,8 +44,9 @@ use crate::verdict::Verdict;
 /// Counters in Redis 6.2 or later, or in Valkey, shared by all instances that use it: on one server, on the primary that sentinels know, or
 /// on a cluster.
 ///
-/// Each decision is one script call by the server's own clock, and each call ends within a
-/// [deadline](RedisStoreBuilder::deadline). A call that had no answer in time opens a breaker: no other is sent before the server has
+/// Each decision is made in one script call by the server's own clock, and ends within a [deadline](RedisStoreBuilder::deadline). While
+/// four calls are under way to one server, further ones wait until one of them returns, and go out together. A key that was refused is
+/// refused again without asking, [for up to a second](RedisStoreBuilder::deny_cache). A call that had no answer in time opens a breaker: no other is sent before the server has
 /// answered one that asks in the background. The store needs the Tokio runtime; it holds one connection to each server, which it makes
 /// anew in the background when it is lost. What is kept of a client is a hash and the times of its admitted calls, for at most two
 /// windows after the last. Beside the counters lie the [names](Self::methods) of the functions.
@@ -57,6 +64,8 @@ struct Inner {
     /// Where the server is.
     name: String,
     methods: Methods,
+    denials: Option<Arc<Denials>>,
+    batcher: Arc<Batcher>,
     #[cfg(feature = "test-util")]
     clock: Option<ManualClock>,
 }
@@ -76,6 +85,7 @@ impl RedisStore {
             deadline: RedisStoreBuilder::DEADLINE,
             most: RedisStoreBuilder::MAX_IN_FLIGHT,
             certificates: Certificates::default(),
+            deny_cache: RedisStoreBuilder::STALENESS,
             #[cfg(feature = "test-util")]
             clock: None,
         }
@@ -98,9 +108,7 @@ impl RedisStore {
         read: fn(Value) -> Option<T>,
         end: Instant,
     ) -> Result<T, StoreError> {
-        #[cfg(feature = "test-util")]
-        let cmd = self.with_time(cmd);
-        self.ask_without_clock(client, &cmd, read, end).await
+        self.ask_without_clock(client, &self.with_time(cmd), read, end).await
     }
 
     async fn ask_without_clock<T>(
@@ -117,6 +125,23 @@ impl RedisStore {
     /// When a call that begins now is over.
     fn end(&self) -> Instant {
         Instant::now() + self.0.deadline
+    }
+
+    /// Decides a call: on one server together with others, if many are under way; on a cluster by the node or nodes that have its keys.
+    async fn decide(&self, charges: Charges, end: Instant) -> Result<Verdict, StoreError> {
+        if let Server::One(link) = &self.0.server {
+            let decided = self.0.batcher.decide(charges, self.clone());
+            return timeout_at(end, decided).await.unwrap_or_else(|_| {
+                link.suspect();
+                Err(Failure::Timeout.into())
+            });
+        }
+        let together = |one: &Charge, other: &Charge| self.0.server.together(one.key.client(), other.key.client());
+        let groups = across::apart(&charges, together);
+        match groups[..] {
+            [_] => self.acquire_together(&charges, end).await,
+            _ => self.clone().acquire_across(charges.to_vec(), groups, end).await,
+        }
     }
 
     /// Decides charges whose keys one call can have.
@@ -151,6 +176,11 @@ impl RedisStore {
         cmd
     }
 
+    #[cfg(not(feature = "test-util"))]
+    fn with_time(&self, cmd: Cmd) -> Cmd {
+        cmd
+    }
+
     /// Asks the server its version, and reads a counter that nobody has.
     async fn trial(&self) -> Result<(), StoreError> {
         let client =
@@ -181,21 +211,40 @@ fn in_runtime() -> Result<(), StoreError> {
     }
 }
 
+impl Line for RedisStore {
+    async fn send(&self, calls: Calls) -> Result<Answers, StoreError> {
+        let (scripts, end) = (self.0.server.scripts(), self.end());
+        let client = calls[0][0].key.client();
+        if let [charges] = &calls[..] {
+            return Ok(smallvec![Ok(self.acquire_together(charges, end).await?)]);
+        }
+        let cmd = scripts.acquire_many(&self.0.prefix, &calls);
+        let answers = self.ask_until(client, cmd, read_verdicts, end).await?;
+        if answers.len() != calls.len() {
+            return Err(not_ours());
+        }
+        Ok(answers.into_iter().map(|answer| answer.map_err(store_error)).collect())
+    }
+}
+
 impl Store for RedisStore {
     fn acquire(&self, charges: &[Charge]) -> Reply<Result<Verdict, StoreError>> {
-        let together = |one: &Charge, other: &Charge| self.0.server.together(one.key.client(), other.key.client());
-        let client = charges[0].key.client();
-        let reply = if charges.iter().all(|charge| together(&charges[0], charge)) {
-            let cmd = self.0.server.scripts().acquire(&self.0.prefix, charges);
-            self.ask(client, cmd, read_verdict)
-        } else {
-            let (store, charges, groups) = (self.clone(), charges.to_vec(), across::apart(charges, together));
-            Reply::pending(async move {
-                in_runtime()?;
-                let end = store.end();
-                store.acquire_across(charges, groups, end).await
-            })
+        let denials = self.0.denials.as_ref();
+        let asked = match denials.and_then(|denials| denials.look(charges, std::time::Instant::now())) {
+            Some(Look::Refused(verdict)) => return Reply::ready(Ok(verdict)),
+            Some(Look::Ask(asked)) => Some(asked),
+            None => None,
         };
+        let (store, own) = (self.clone(), Charges::from_slice(charges));
+        let reply = Reply::pending(async move {
+            in_runtime()?;
+            let end = store.end();
+            let answer = store.decide(own, end).await;
+            if let Some(asked) = asked {
+                asked.answered(&answer, std::time::Instant::now());
+            }
+            answer
+        });
         self.noting_methods(charges, reply)
     }
 
@@ -222,16 +271,24 @@ impl Store for RedisStore {
         {
             return Reply::ready(Ok(()));
         }
+        let denials = self.0.denials.as_ref();
+        let changing = denials.map(|denials| denials.changing(settlements));
         let (store, settlements) = (self.clone(), settlements.to_vec());
         Reply::pending(async move {
             in_runtime()?;
             let end = store.end();
-            store.settle_until(settlements, end).await
+            let settled = store.settle_until(settlements, end).await;
+            drop(changing);
+            settled
         })
     }
 
     fn forget(&self, client: Client) -> Reply<Result<u64, StoreError>> {
-        self.forget_client(client)
+        let denials = self.0.denials.clone();
+        self.forget_client(client).map(move |forgotten| {
+            denials.inspect(|denials| denials.forget(client));
+            forgotten
+        })
     }
 }
 
@@ -246,6 +303,13 @@ fn read_nothing(value: Value) -> Option<()> {
 fn read_verdict(value: Value) -> Option<Verdict> {
     match value {
         Value::BulkString(reply) => verdict(&reply),
+        _ => None,
+    }
+}
+
+fn read_verdicts(value: Value) -> Option<Vec<Result<Verdict, RedisError>>> {
+    match value {
+        Value::BulkString(reply) => verdicts(&reply),
         _ => None,
     }
 }
@@ -269,6 +333,7 @@ pub struct RedisStoreBuilder {
     deadline: Duration,
     most: usize,
     certificates: Certificates,
+    deny_cache: Duration,
     #[cfg(feature = "test-util")]
     clock: Option<ManualClock>,
 }
@@ -278,6 +343,8 @@ impl RedisStoreBuilder {
     const DEADLINE: Duration = Duration::from_millis(100);
     /// More would have waited for longer than the deadline.
     const MAX_IN_FLIGHT: usize = 10_000;
+    /// How long a refusal is repeated without asking, and the longest that may be set.
+    const STALENESS: Duration = Duration::from_secs(1);
     /// How long the start waits to find out whether the server accepts us.
     const FIRST_ATTEMPT: Duration = Duration::from_millis(1500);
 
@@ -317,7 +384,22 @@ impl RedisStoreBuilder {
         self
     }
 
-    /// Decides by a clock that the test turns, instead of the server's.
+    /// How long a key that the server refused is refused here without asking it again, and no longer than its wait; 1 s by
+    /// default, which is the most, and zero to ask for each call. A client that is refused then costs the server one call a
+    /// second, however often it knocks. A reset or refund through this store is seen at once, one through another store within
+    /// this time.
+    ///
+    /// Only calls of one rule are refused so, which neither observe nor come with their time, by the same policy, and that weigh
+    /// no less: one that weighs more is told the wait of the lighter one. The last 10,000 refused keys are known.
+    pub fn deny_cache(self, staleness: Duration) -> Self {
+        Self {
+            deny_cache: staleness,
+            ..self
+        }
+    }
+
+    /// Decides by a clock that the test turns, instead of the server's. Nothing is refused without asking then, since waits end
+    /// when the test says so.
     #[cfg(feature = "test-util")]
     pub fn clock(self, clock: &ManualClock) -> Self {
         Self {
@@ -331,7 +413,7 @@ impl RedisStoreBuilder {
     ///
     /// # Errors
     ///
-    /// [`BuildError`] for a malformed URL, a deadline of zero, a server that refuses us, and outside of a Tokio
+    /// [`BuildError`] for a malformed URL, a deadline of zero, a deny cache of more than a second, a server that refuses us, and outside of a Tokio
     /// runtime.
     pub async fn connect(self) -> Result<RedisStore, BuildError> {
         if tokio::runtime::Handle::try_current().is_err() {
@@ -344,6 +426,16 @@ impl RedisStoreBuilder {
                 "the deadline is zero: give the server some time, 100 ms for example",
             ));
         }
+        if self.deny_cache > Self::STALENESS {
+            return Err(BuildError::new(
+                "a refusal is repeated for more than a second without asking: a reset elsewhere would go unseen for as long, so set \
+                 the deny cache to one second at most",
+            ));
+        }
+        #[cfg(feature = "test-util")]
+        let staleness = self.clock.as_ref().map_or(self.deny_cache, |_| Duration::ZERO);
+        #[cfg(not(feature = "test-util"))]
+        let staleness = self.deny_cache;
         let location = Location::parse(&self.url, &self.certificates)?;
         let name = location.name();
         #[cfg(feature = "test-util")]
@@ -361,6 +453,8 @@ impl RedisStoreBuilder {
             deadline: self.deadline,
             name,
             methods: Methods::default(),
+            denials: Denials::new(staleness),
+            batcher: Batcher::new(self.deadline),
             #[cfg(feature = "test-util")]
             clock: self.clock,
         }));

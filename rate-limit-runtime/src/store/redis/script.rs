@@ -1,8 +1,9 @@
 //! The scripts, each beside what it takes and answers.
 
 use redis::aio::MultiplexedConnection;
-use redis::{Cmd, RedisResult, Script as Hashed};
+use redis::{Cmd, RedisError, RedisResult, Script as Hashed};
 
+use super::batch::Charges;
 use super::store_key::{block_key, store_key};
 use crate::key::Key;
 use crate::policy::{Algorithm, Policy};
@@ -14,6 +15,9 @@ const SLIDING_WINDOW: &str = include_str!("sliding_window.lua");
 const TOKEN_BUCKET: &str = include_str!("token_bucket.lua");
 const FIXED_WINDOW: &str = include_str!("fixed_window.lua");
 const ACQUIRE: &str = include_str!("acquire.lua");
+/// The script `acquire` as a function, which the next one calls for each call.
+const ACQUIRE_AS_FUNCTION: [&str; 3] = ["local function acquire(KEYS, ARGV)\n", ACQUIRE, "end\n"];
+const ACQUIRE_MANY: &str = include_str!("acquire_many.lua");
 const SETTLE: &str = include_str!("settle.lua");
 const INSPECT: &str = include_str!("inspect.lua");
 const SERVER_CLOCK: &str = include_str!("clock.lua");
@@ -56,6 +60,7 @@ pub(super) struct Scripts {
     /// For one sliding window, as most calls are: it has no more than it needs.
     acquire_log: Script,
     acquire: Script,
+    acquire_many: Script,
     settle: Script,
     inspect: Script,
 }
@@ -77,13 +82,27 @@ impl Scripts {
         Self {
             acquire_log: Script::new(&[clock, VALUE, SLIDING_WINDOW, ONE, ACQUIRE]),
             acquire: Script::new(&[clock, VALUE, &algorithms, ALL, ACQUIRE]),
+            acquire_many: Script::new(&[
+                clock,
+                VALUE,
+                &algorithms,
+                ALL,
+                &ACQUIRE_AS_FUNCTION.concat(),
+                ACQUIRE_MANY,
+            ]),
             settle: Script::new(&[clock, VALUE, &algorithms, ALL, SETTLE]),
             inspect: Script::new(&[clock, VALUE, SLIDING_WINDOW, INSPECT]),
         }
     }
 
-    fn all(&self) -> [&Script; 4] {
-        [&self.acquire_log, &self.acquire, &self.settle, &self.inspect]
+    fn all(&self) -> [&Script; 5] {
+        [
+            &self.acquire_log,
+            &self.acquire,
+            &self.acquire_many,
+            &self.settle,
+            &self.inspect,
+        ]
     }
 
     /// Loads them into the server of a connection.
@@ -107,36 +126,22 @@ impl Scripts {
             [one] if one.policy.algorithm() == Algorithm::SlidingWindow => &self.acquire_log,
             _ => &self.acquire,
         };
-        let blocks = || charges.iter().filter(|charge| charge.policy.block_span() > 0);
-        let mut cmd = script.call(charges.len() + blocks().count());
-        for charge in charges {
-            cmd.arg(store_key(prefix, &charge.key));
-        }
-        for charge in blocks() {
-            cmd.arg(block_key(prefix, &charge.key));
-        }
+        let mut cmd = script.call(keys(charges));
+        add_keys(&mut cmd, prefix, charges);
         cmd.arg(mode);
-        for Charge {
-            policy,
-            cost,
-            observe,
-            at,
-            ..
-        } in charges
-        {
-            // One millisecond more than two windows: the server rounds the time at which a key goes.
-            let expiry = (2 * policy.span()).div_ceil(1_000) + 1;
-            cmd.arg(tag(policy.algorithm()))
-                .arg(policy.count())
-                .arg(policy.span())
-                .arg(expiry);
-            cmd.arg(cost)
-                .arg(policy.block_span())
-                .arg(if *observe { "o" } else { "" });
-            match at {
-                Some(at) => cmd.arg(at),
-                None => cmd.arg(""),
-            };
+        add_charges(&mut cmd, charges);
+        cmd
+    }
+
+    /// Several calls, each for itself, in this order.
+    pub(super) fn acquire_many(&self, prefix: &str, calls: &[Charges]) -> Cmd {
+        let mut cmd = self.acquire_many.call(calls.iter().map(|charges| keys(charges)).sum());
+        for charges in calls {
+            add_keys(&mut cmd, prefix, charges);
+        }
+        for charges in calls {
+            cmd.arg(keys(charges)).arg(charges.len());
+            add_charges(&mut cmd, charges);
         }
         cmd
     }
@@ -188,6 +193,49 @@ impl Scripts {
     }
 }
 
+/// How many keys a call has: one for each charge, and one for each block.
+pub(super) fn keys(charges: &[Charge]) -> usize {
+    charges.len() + blocks(charges).count()
+}
+
+fn blocks(charges: &[Charge]) -> impl Iterator<Item = &Charge> {
+    charges.iter().filter(|charge| charge.policy.block_span() > 0)
+}
+
+fn add_keys(cmd: &mut Cmd, prefix: &str, charges: &[Charge]) {
+    for charge in charges {
+        cmd.arg(store_key(prefix, &charge.key));
+    }
+    for charge in blocks(charges) {
+        cmd.arg(block_key(prefix, &charge.key));
+    }
+}
+
+fn add_charges(cmd: &mut Cmd, charges: &[Charge]) {
+    for Charge {
+        policy,
+        cost,
+        observe,
+        at,
+        ..
+    } in charges
+    {
+        // One millisecond more than two windows: the server rounds the time at which a key goes.
+        let expiry = (2 * policy.span()).div_ceil(1_000) + 1;
+        cmd.arg(tag(policy.algorithm()))
+            .arg(policy.count())
+            .arg(policy.span())
+            .arg(expiry);
+        cmd.arg(cost)
+            .arg(policy.block_span())
+            .arg(if *observe { "o" } else { "" });
+        match at {
+            Some(at) => cmd.arg(at),
+            None => cmd.arg(""),
+        };
+    }
+}
+
 const fn tag(algorithm: Algorithm) -> &'static str {
     match algorithm {
         Algorithm::SlidingWindow => "s",
@@ -222,6 +270,31 @@ pub(super) fn verdict(reply: &[u8]) -> Option<Verdict> {
         _ => return None,
     };
     rest.is_empty().then_some(verdict)
+}
+
+/// What the script `acquire_many` answered to each call, or `None` if it is no such answer.
+pub(super) fn verdicts(mut reply: &[u8]) -> Option<Vec<Result<Verdict, RedisError>>> {
+    let mut verdicts = Vec::new();
+    while !reply.is_empty() {
+        let length = number(&mut reply, 2)? as usize;
+        let (answer, rest) = reply.split_at_checked(length)?;
+        reply = rest;
+        verdicts.push(match answer.split_first()? {
+            (b'E', text) => Err(server_error(text)?),
+            _ => Ok(verdict(answer)?),
+        });
+    }
+    Some(verdicts)
+}
+
+/// The error that the server would have answered with this text.
+fn server_error(text: &[u8]) -> Option<RedisError> {
+    let line: Vec<u8> = text
+        .iter()
+        .map(|byte| if byte.is_ascii_control() { b' ' } else { *byte })
+        .collect();
+    let value = redis::parse_redis_value(&[b"-", &line[..], b"\r\n"].concat());
+    value.ok()?.extract_error().err()
 }
 
 /// What the script `inspect` answered, or `None` if it is no such answer.
@@ -269,5 +342,18 @@ mod tests {
         assert_eq!(verdict(&[&admitted[..], b"x"].concat()), None);
         assert_eq!(verdict(b""), None);
         assert_eq!(verdict(b"OK"), None);
+    }
+
+    #[test]
+    fn answers_to_several_calls_are_read_whole_or_not_at_all() {
+        let answers = [&b"\x02\0I\x01"[..], b"\x12\0EFOREIGN of\nothers", b"\x02\0I\0"].concat();
+        let read = verdicts(&answers).expect("it is whole");
+        assert_eq!(read[0], Ok(Verdict::Impossible { which: 1 }));
+        let error = read[1].as_ref().expect_err("it failed");
+        assert_eq!((error.code(), error.detail()), (Some("FOREIGN"), Some("of others")));
+        assert_eq!(read[2], Ok(Verdict::Impossible { which: 0 }));
+        assert!(verdicts(&answers[..answers.len() - 1]).is_none());
+        assert!(verdicts(b"\0\0").is_none());
+        assert!(verdicts(b"OK").is_none());
     }
 }

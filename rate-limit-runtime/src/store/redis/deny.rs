@@ -1,0 +1,547 @@
+//! Refusals that still hold, told without asking the server: a client that knocks at full speed costs it next to nothing.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use foldhash::fast::RandomState;
+use smallvec::SmallVec;
+
+use crate::error::StoreError;
+use crate::key::{Client, Key};
+use crate::policy::Policy;
+use crate::store::{Charge, Settlement};
+use crate::verdict::Verdict;
+
+const SHARDS: usize = 64;
+/// How many refusals are kept in all, about 1 MB.
+const REFUSALS: usize = 10_000;
+const REFUSALS_A_SHARD: usize = REFUSALS / SHARDS;
+
+/// The last refusal of each key, for as long as it is sure to hold.
+pub(super) struct Denials {
+    staleness: Duration,
+    /// Whether the server last failed to decide: then nobody is refused here, and `on_store_error` holds for all alike.
+    blind: AtomicBool,
+    hasher: RandomState,
+    shards: [Mutex<Shard>; SHARDS],
+}
+
+#[derive(Default)]
+struct Shard {
+    refusals: HashMap<Key, Refusal, RandomState>,
+    /// Counts the times that something was forgotten: a refusal that was asked for before may hold no more.
+    epoch: u64,
+}
+
+struct Refusal {
+    policy: Policy,
+    cost: u32,
+    sent: Instant,
+    heard: Instant,
+    retry_after: Duration,
+    reset_after: Duration,
+    /// Whether a call is asking if it still holds.
+    doubted: bool,
+}
+
+/// What there is to say to a call.
+pub(super) enum Look {
+    Refused(Verdict),
+    /// To be asked of the server, and answered here.
+    Ask(Asked),
+}
+
+/// A call that asks the server. Dropped without an answer, it leaves the asking to the next one.
+#[must_use]
+pub(super) struct Asked {
+    denials: Arc<Denials>,
+    key: Key,
+    policy: Policy,
+    cost: u32,
+    sent: Instant,
+    epoch: u64,
+    /// Whether it asks on behalf of others, who are refused meanwhile.
+    doubts: bool,
+}
+
+/// Counters that are being changed. Dropped when that has ended, however it did, it forgets their refusals.
+#[must_use]
+pub(super) struct Changing {
+    denials: Arc<Denials>,
+    keys: SmallVec<[Key; 2]>,
+}
+
+impl Denials {
+    /// `None` where nothing may be stale.
+    pub(super) fn new(staleness: Duration) -> Option<Arc<Self>> {
+        (!staleness.is_zero()).then(|| {
+            Arc::new(Self {
+                staleness,
+                blind: AtomicBool::new(false),
+                hasher: RandomState::default(),
+                shards: std::array::from_fn(|_| Mutex::default()),
+            })
+        })
+    }
+
+    /// Whether this call is sure to be refused. It is if one that weighed no more was, by the same policy, not long ago.
+    ///
+    /// `None` if nothing is kept of such a call: of one with several charges, one that observes, and one that comes with its time.
+    pub(super) fn look(self: &Arc<Self>, charges: &[Charge], now: Instant) -> Option<Look> {
+        let [charge] = charges else { return None };
+        if charge.observe || charge.at.is_some() {
+            return None;
+        }
+        let Charge { key, policy, cost, .. } = *charge;
+        let mut shard = self.shard(&key);
+        let epoch = shard.epoch;
+        let mut doubts = false;
+        if let Some(refusal) = shard.refusals.get_mut(&key)
+            && refusal.holds(now)
+            && refusal.policy == policy
+            && refusal.cost <= cost
+            && !self.blind.load(Ordering::Relaxed)
+        {
+            if refusal.doubted || now.duration_since(refusal.sent) < self.staleness {
+                return Some(Look::Refused(refusal.verdict(now)));
+            }
+            refusal.doubted = true;
+            doubts = true;
+        }
+        drop(shard);
+        Some(Look::Ask(Asked {
+            denials: Arc::clone(self),
+            key,
+            policy,
+            cost,
+            sent: now,
+            epoch,
+            doubts,
+        }))
+    }
+
+    pub(super) fn changing(self: &Arc<Self>, settlements: &[Settlement]) -> Changing {
+        Changing {
+            denials: Arc::clone(self),
+            keys: settlements.iter().map(|settlement| settlement.key).collect(),
+        }
+    }
+
+    /// What is known of a client holds no more.
+    pub(super) fn forget(&self, client: Client) {
+        for shard in &self.shards {
+            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            shard.refusals.retain(|key, _| key.client() != client);
+            shard.epoch += 1;
+        }
+    }
+
+    fn shard(&self, key: &Key) -> MutexGuard<'_, Shard> {
+        use std::hash::BuildHasher as _;
+        let hash = self.hasher.hash_one(key) as usize;
+        self.shards[hash % SHARDS]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shard {
+    fn keep(&mut self, key: Key, refusal: Refusal) {
+        if self.refusals.len() >= REFUSALS_A_SHARD && !self.refusals.contains_key(&key) {
+            // One that is asked for again and again is young.
+            let oldest = self.refusals.iter().min_by_key(|(_, refusal)| refusal.heard);
+            if let Some(oldest) = oldest.map(|(key, _)| *key) {
+                self.refusals.remove(&oldest);
+            }
+        }
+        self.refusals.insert(key, refusal);
+    }
+}
+
+impl Refusal {
+    /// Whether the wait is not over. It was told after the call was sent, so it ends no earlier than this.
+    fn holds(&self, now: Instant) -> bool {
+        now.duration_since(self.sent) < self.retry_after
+    }
+
+    /// What is left of the waits from when they were heard of: who waits as long is not refused for coming too early.
+    fn verdict(&self, now: Instant) -> Verdict {
+        let since = now.duration_since(self.heard);
+        let left = |time: Duration| time.saturating_sub(since).as_nanos().div_ceil(1_000) as u64;
+        Verdict::Denied {
+            longest: 0,
+            retry_after: left(self.retry_after),
+            reset_after: left(self.reset_after),
+        }
+    }
+}
+
+impl Asked {
+    pub(super) fn answered(self, answer: &Result<Verdict, StoreError>, now: Instant) {
+        let blind = &self.denials.blind;
+        let fails = answer.as_ref().is_err_and(StoreError::is_transient);
+        if blind.load(Ordering::Relaxed) != fails {
+            blind.store(fails, Ordering::Relaxed);
+        }
+        let mut shard = self.denials.shard(&self.key);
+        let known = shard.refusals.get(&self.key);
+        // What is known may be the answer to a later call.
+        if known.is_some_and(|known| known.sent > self.sent) {
+            return;
+        }
+        match *answer {
+            Ok(Verdict::Denied {
+                retry_after,
+                reset_after,
+                ..
+            }) => {
+                if shard.epoch == self.epoch {
+                    let refusal = Refusal {
+                        policy: self.policy,
+                        cost: self.cost,
+                        sent: self.sent,
+                        heard: now,
+                        retry_after: Duration::from_micros(retry_after),
+                        reset_after: Duration::from_micros(reset_after),
+                        doubted: false,
+                    };
+                    shard.keep(self.key, refusal);
+                }
+            }
+            // Admitted, or what is known cannot be asked for any more.
+            _ => {
+                shard.refusals.remove(&self.key);
+            }
+        }
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        if self.doubts
+            && let Some(refusal) = self.denials.shard(&self.key).refusals.get_mut(&self.key)
+        {
+            refusal.doubted = false;
+        }
+    }
+}
+
+impl Drop for Changing {
+    fn drop(&mut self) {
+        for key in &self.keys {
+            let mut shard = self.denials.shard(key);
+            shard.epoch += 1;
+            shard.refusals.remove(key);
+        }
+    }
+}
+
+#[cfg(all(test, feature = "test-util"))]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::clock::ManualClock;
+    use crate::error::StoreErrorKind;
+    use crate::key::Client;
+    use crate::method::Method;
+    use crate::store::{Change, MemoryStore, Store as _};
+    use crate::verdict::Hit;
+
+    const STALENESS: Duration = Duration::from_secs(1);
+    /// The longest way of a message, there or back.
+    const WAY: u64 = 40_000;
+
+    fn key(client: &str) -> Key {
+        Key::new(Method::named("login"), Client::of(client).expect("it names somebody"))
+    }
+
+    fn denied(micros: u64) -> Result<Verdict, StoreError> {
+        Ok(Verdict::Denied {
+            longest: 0,
+            retry_after: micros,
+            reset_after: micros,
+        })
+    }
+
+    fn ask(denials: &Arc<Denials>, charge: Charge, now: Instant) -> Asked {
+        match denials.look(&[charge], now) {
+            Some(Look::Ask(asked)) => asked,
+            _ => panic!("it is not to be asked"),
+        }
+    }
+
+    fn is_refused(denials: &Arc<Denials>, charge: Charge, now: Instant) -> bool {
+        matches!(denials.look(&[charge], now), Some(Look::Refused(_)))
+    }
+
+    fn charge(client: &str) -> Charge {
+        Charge::new(
+            key(client),
+            Policy::sliding_window(5, Duration::from_secs(600)).block(Duration::from_secs(900)),
+            2,
+        )
+    }
+
+    #[test]
+    fn only_a_call_that_is_sure_to_be_refused_is() {
+        let denials = Denials::new(STALENESS).expect("it is on");
+        let (now, mine) = (Instant::now(), charge("a"));
+        ask(&denials, mine, now).answered(&denied(9_000_000), now + Duration::from_millis(3));
+        let soon = now + Duration::from_millis(500);
+        assert!(is_refused(&denials, mine, soon));
+        assert!(is_refused(&denials, Charge { cost: 3, ..mine }, soon));
+        assert!(!is_refused(&denials, Charge { cost: 1, ..mine }, soon));
+        for policy in [
+            Policy::sliding_window(6, Duration::from_secs(600)).block(Duration::from_secs(900)),
+            Policy::sliding_window(5, Duration::from_secs(601)).block(Duration::from_secs(900)),
+            Policy::sliding_window(5, Duration::from_secs(600)).block(Duration::from_secs(901)),
+            Policy::fixed_window(5, Duration::from_secs(600)).block(Duration::from_secs(900)),
+        ] {
+            assert!(!is_refused(&denials, Charge { policy, ..mine }, soon), "{policy:?}");
+        }
+        assert!(!is_refused(&denials, charge("b"), soon));
+        for unlike in [
+            &[Charge { observe: true, ..mine }][..],
+            &[Charge { at: Some(0), ..mine }],
+            &[mine, charge("b")],
+        ] {
+            assert!(denials.look(unlike, soon).is_none());
+        }
+        assert!(Denials::new(Duration::ZERO).is_none());
+    }
+
+    #[test]
+    fn the_wait_ends_by_the_sending_and_is_told_by_the_answer() {
+        let denials = Denials::new(STALENESS).expect("it is on");
+        let (now, mine) = (Instant::now(), charge("a"));
+        ask(&denials, mine, now).answered(&denied(10_000), now + Duration::from_millis(3));
+        let Some(Look::Refused(verdict)) = denials.look(&[mine], now + Duration::from_nanos(9_999_999)) else {
+            panic!("it still waits");
+        };
+        // Of the 13 ms after the sending less than 3,000.001 us are left.
+        assert_eq!(verdict, denied(3_001).expect("it is a verdict"));
+        assert!(!is_refused(&denials, mine, now + Duration::from_millis(10)));
+    }
+
+    #[test]
+    fn one_call_asks_when_it_is_stale() {
+        let denials = Denials::new(STALENESS).expect("it is on");
+        let (now, mine) = (Instant::now(), charge("a"));
+        ask(&denials, mine, now).answered(&denied(9_000_000), now);
+        let later = now + STALENESS;
+        let asking = ask(&denials, mine, later);
+        assert!(is_refused(&denials, mine, later));
+        drop(asking);
+        let asking = ask(&denials, mine, later);
+        assert!(is_refused(&denials, mine, later));
+        asking.answered(&denied(8_000_000), later);
+        assert!(is_refused(&denials, mine, later + Duration::from_millis(999)));
+        let asking = ask(&denials, mine, later + STALENESS);
+        asking.answered(&Err(StoreError::new(StoreErrorKind::Timeout, "")), later + STALENESS);
+        assert!(!is_refused(&denials, mine, later + STALENESS), "it cannot be asked for");
+    }
+
+    #[test]
+    fn nobody_is_refused_while_the_server_does_not_decide() {
+        let denials = Denials::new(STALENESS).expect("it is on");
+        let (now, mine) = (Instant::now(), charge("a"));
+        ask(&denials, mine, now).answered(&denied(9_000_000), now);
+        let fail = |kind| ask(&denials, charge("b"), now).answered(&Err(StoreError::new(kind, "")), now);
+        fail(StoreErrorKind::Unexpected);
+        assert!(is_refused(&denials, mine, now), "that was about another key");
+        fail(StoreErrorKind::Unavailable);
+        assert!(!is_refused(&denials, mine, now));
+        ask(&denials, charge("b"), now).answered(&denied(9_000_000), now);
+        assert!(is_refused(&denials, mine, now));
+    }
+
+    #[test]
+    fn one_that_asks_while_its_neighbours_are_forgotten_leaves_the_asking_to_the_next() {
+        let denials = Denials::new(STALENESS).expect("it is on");
+        let (now, mine) = (Instant::now(), charge("a"));
+        ask(&denials, mine, now).answered(&denied(9_000_000), now);
+        let asking = ask(&denials, mine, now + STALENESS);
+        denials.shard(&mine.key).epoch += 1;
+        asking.answered(&denied(8_000_000), now + STALENESS);
+        assert!(!is_refused(&denials, mine, now + STALENESS), "this one asks");
+    }
+
+    #[test]
+    fn rst_05_a_refusal_under_way_is_not_kept_after_a_reset() {
+        let denials = Denials::new(STALENESS).expect("it is on");
+        let (now, mine) = (Instant::now(), charge("a"));
+        let before = ask(&denials, mine, now);
+        let reset = Settlement::new(mine.key, mine.policy, Change::Reset { upto: Hit::NONE });
+        drop(denials.changing(&[reset]));
+        before.answered(&denied(9_000_000), now);
+        assert!(!is_refused(&denials, mine, now));
+    }
+
+    #[test]
+    fn an_earlier_answer_that_comes_late_changes_nothing() {
+        let denials = Denials::new(STALENESS).expect("it is on");
+        let (now, mine) = (Instant::now(), charge("a"));
+        let first = ask(&denials, mine, now);
+        let later = now + Duration::from_millis(1);
+        ask(&denials, mine, later).answered(&denied(9_000_000), later);
+        first.answered(&Ok(Verdict::Impossible { which: 0 }), later);
+        assert!(is_refused(&denials, mine, later));
+    }
+
+    #[test]
+    fn the_oldest_goes_when_there_are_too_many() {
+        let denials = Denials::new(STALENESS).expect("it is on");
+        let now = Instant::now();
+        let clients = 3 * REFUSALS as u64;
+        for client in 0..clients {
+            let at = now + Duration::from_micros(client);
+            let mine = charge(&client.to_string());
+            ask(&denials, mine, at).answered(&denied(9_000_000), at);
+        }
+        let kept: usize = denials
+            .shards
+            .iter()
+            .map(|shard| shard.lock().expect("it is whole").refusals.len())
+            .sum();
+        assert_eq!(kept, SHARDS * REFUSALS_A_SHARD);
+        let at = now + Duration::from_micros(clients);
+        let known = |client: &u64| is_refused(&denials, charge(&client.to_string()), at);
+        assert!((clients - 1_000..clients).all(|client| known(&client)));
+        assert_eq!((0..10_000).filter(known).count(), 0);
+    }
+
+    enum Event {
+        Call,
+        Arrives(Charge, Asked),
+        Answers(Asked, Result<Verdict, StoreError>),
+        ResetElsewhere,
+        Reset,
+        Forgets(Changing),
+        Ends(Changing),
+    }
+
+    /// Calls by one instance, resets by it and by others, messages that take their time and get lost: whatever is refused
+    /// without asking, the store would refuse, or would have a moment ago.
+    #[test]
+    fn rst_05_nobody_is_refused_who_fits_but_for_the_staleness() {
+        let (mut refused, mut excused, mut asked_again) = (0, 0, 0);
+        for seed in 1..=40 {
+            let mut random = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed);
+            let mut draw = move |below: u64| {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                random % below
+            };
+            let window = Duration::from_millis(500 + draw(20_000));
+            let policy = match draw(4) {
+                0 => Policy::fixed_window(5, window),
+                1 => Policy::token_bucket(5, window / 5),
+                2 => Policy::sliding_window(5, window).block(2 * window),
+                _ => Policy::sliding_window(5, window),
+            };
+            let key = key("a").counted_by(policy.algorithm(), 0);
+            let clock = ManualClock::new();
+            let store = MemoryStore::builder().clock(&clock).build();
+            let (start, origin) = (clock.now(), Instant::now());
+            let denials = Denials::new(STALENESS).expect("it is on");
+            let clear = Settlement::new(key, policy, Change::Clear);
+            let mut events = BTreeMap::new();
+            let mut number = 0;
+            let mut at = |events: &mut BTreeMap<_, _>, time, event| {
+                number += 1;
+                events.insert((time, number), event);
+            };
+            let mut time = start;
+            for _ in 0..3_000 {
+                time += draw(30_000);
+                let event = match draw(400) {
+                    0 | 1 => Event::ResetElsewhere,
+                    2 | 3 => Event::Reset,
+                    _ => Event::Call,
+                };
+                at(&mut events, time, event);
+            }
+            let (mut elsewhere, mut lost, mut changing) = (0, 0, 0);
+            while let Some(((time, _), event)) = events.pop_first() {
+                clock.advance(Duration::from_micros(time - clock.now()));
+                let now = origin + Duration::from_micros(time - start);
+                match event {
+                    Event::Call => {
+                        let charge = Charge::new(key, policy, 1 + draw(2) as u32);
+                        match denials.look(&[charge], now) {
+                            Some(Look::Refused(verdict)) => {
+                                refused += 1;
+                                let truth = store.peek(charge).answer().map(|answer| answer.as_ref().ok().cloned());
+                                let excuse = changing > 0
+                                    || time - elsewhere < STALENESS.as_micros() as u64 + 2 * WAY
+                                    || lost >= elsewhere
+                                        && elsewhere > 0
+                                        && time - lost < 2 * STALENESS.as_micros() as u64;
+                                match (truth.flatten(), verdict) {
+                                    (
+                                        Some(Verdict::Denied {
+                                            retry_after: longest, ..
+                                        }),
+                                        Verdict::Denied { retry_after, .. },
+                                    ) => assert!(excuse || retry_after <= longest + 2 * WAY, "seed {seed}"),
+                                    (Some(Verdict::Allowed { .. }), _) => {
+                                        assert!(excuse, "seed {seed}, {policy:?}");
+                                        excused += 1;
+                                    }
+                                    unlike => panic!("{unlike:?}"),
+                                }
+                            }
+                            Some(Look::Ask(asked)) => {
+                                asked_again += usize::from(asked.doubts);
+                                at(&mut events, time + draw(WAY), Event::Arrives(charge, asked));
+                            }
+                            None => panic!("it has one charge"),
+                        }
+                    }
+                    // The caller gave up, and the message may arrive all the same.
+                    Event::Arrives(charge, asked) if draw(20) == 0 => {
+                        lost = time;
+                        drop(asked);
+                        if draw(2) == 0 {
+                            drop(store.acquire(&[charge]));
+                        }
+                    }
+                    Event::Arrives(charge, asked) => {
+                        let answer = match draw(20) {
+                            0 => Err(StoreError::new(StoreErrorKind::Timeout, "")),
+                            _ => match store.acquire(&[charge]).answer() {
+                                Some(Ok(verdict)) => Ok(verdict.clone()),
+                                _ => panic!("it is in memory"),
+                            },
+                        };
+                        at(&mut events, time + draw(WAY), Event::Answers(asked, answer));
+                    }
+                    Event::Answers(asked, answer) => asked.answered(&answer, now),
+                    Event::ResetElsewhere => {
+                        elsewhere = time;
+                        drop(store.settle(&[clear]));
+                    }
+                    Event::Reset => {
+                        changing += 1;
+                        let change = denials.changing(&[clear]);
+                        at(&mut events, time + draw(WAY), Event::Forgets(change));
+                    }
+                    Event::Forgets(change) => {
+                        drop(store.settle(&[clear]));
+                        at(&mut events, time + draw(WAY), Event::Ends(change));
+                    }
+                    Event::Ends(change) => {
+                        changing -= 1;
+                        drop(change);
+                    }
+                }
+            }
+        }
+        println!("{refused} refused without asking, {excused} who would fit, {asked_again} asked again");
+        assert!(refused > 10_000 && excused > 10 && asked_again > 100);
+    }
+}
