@@ -24,7 +24,8 @@
 //!   is installed, limits hold within the process.
 //! * [`Policies`] are numbers from configuration, by name, and can be reloaded; [`Limiter::verify`] finds the functions that ask for one
 //!   that is missing.
-//! * [`Limiter::check`], [`peek`](Limiter::peek) and [`reset`](Limiter::reset) do by hand what the attribute does.
+//! * [`Limiter::check`], [`peek`](Limiter::peek) and [`reset`](Limiter::reset) do by hand what the attribute does, and
+//!   [`forget`](Limiter::forget) deletes all that is kept of a client.
 //! * [`Limiter::check`] also limits what is no function, such as each message of a WebSocket: the attribute on its handler limits the
 //!   upgrade alone.
 //! * [`ClientIpSource`] tells whose address a request comes from, [`BotFilter`] who calls himself a bot, [`HeaderDialect`] how a client is
