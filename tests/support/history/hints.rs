@@ -1,0 +1,45 @@
+//! Who waits for as long as he was told is admitted, unless another one takes the place.
+
+use super::call::{Answer, Call, DecidedBy};
+use super::checks::Checks;
+use super::finding::Finding;
+
+/// `calls` is in the order of sending.
+pub(super) fn first_broken(checks: &Checks, calls: &[&Call]) -> Option<Finding> {
+    // Until when the store may have charged any call that was sent up to here.
+    let mut latest = 0;
+    let charged: Vec<(u64, u64)> = calls
+        .iter()
+        .filter_map(|call| {
+            latest = latest.max(checks.charged_until(call)?);
+            Some((call.sent_at, latest))
+        })
+        .collect();
+    let refusals: Vec<(&Call, u64)> = calls.iter().filter_map(|call| Some((*call, told(call)?))).collect();
+    for (place, (refused, _)) in refusals.iter().enumerate() {
+        // Others that may have been charged before this one was decided were so until then at the latest.
+        let before = charged.partition_point(|(sent_at, _)| *sent_at <= refused.replied_at);
+        let quiet_since = before.checked_sub(1).map_or(0, |last| charged[last].1);
+        let since_then = refusals[..place].iter().rev();
+        let broken = since_then
+            .take_while(|(earlier, _)| earlier.sent_at > quiet_since)
+            .find(|(earlier, wait)| {
+                let due = earlier.replied_at + wait + checks.slack;
+                due <= refused.sent_at && refused.cost <= earlier.cost
+            });
+        if let Some((told, _)) = broken {
+            return Some(Finding::BrokenHint {
+                told: (*told).clone(),
+                refused: (*refused).clone(),
+            });
+        }
+    }
+    None
+}
+
+fn told(call: &Call) -> Option<u64> {
+    match (call.answer, call.by) {
+        (Answer::Refused { retry_after }, DecidedBy::Store) => Some(retry_after),
+        _ => None,
+    }
+}
