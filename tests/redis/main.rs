@@ -36,6 +36,7 @@ mod stacks;
 mod stopwatch;
 mod tls;
 mod two_processes;
+mod under_fire;
 mod valkey;
 mod values;
 mod weather;

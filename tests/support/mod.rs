@@ -6,6 +6,7 @@ mod cluster_node;
 mod fault_proxy;
 mod guarded_server;
 mod guardian;
+pub mod history;
 mod mariadb_server;
 mod ports;
 mod postgres_server;

@@ -75,4 +75,8 @@ impl RedisServer {
     pub fn folder(&self) -> &Path {
         self.nodes.folder()
     }
+
+    pub fn nodes(&self) -> &RedisNodes {
+        &self.nodes
+    }
 }

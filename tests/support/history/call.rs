@@ -41,6 +41,10 @@ pub enum DecidedBy {
 }
 
 impl Call {
+    pub fn is_admitted_by(&self, by: DecidedBy) -> bool {
+        self.answer == Answer::Admitted && self.by == by
+    }
+
     /// As it was written.
     pub fn read(line: &str) -> Option<Self> {
         let mut words = line.split_whitespace();

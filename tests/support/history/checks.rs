@@ -19,12 +19,12 @@ pub struct Checks {
     pub disturbances: Vec<Disturbance>,
 }
 
-/// A time in which the store may lose what it kept of each key, such as the promotion of a replica.
+/// A time in which the store may lose what it kept of each key, once: a restart, or the promotion of a replica.
 #[derive(Clone, Copy, Debug)]
 pub struct Disturbance {
     pub from: u64,
     pub until: u64,
-    /// How much more the store may admit of a key, in any one window that this time reaches into.
+    /// How much more the store may then admit of a key, in any stretch of time that this one reaches into.
     pub extra: u32,
 }
 

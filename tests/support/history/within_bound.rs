@@ -34,14 +34,13 @@ pub(super) fn first_excess(checks: &Checks, window: Window, admitted: &[&Call]) 
 }
 
 fn bound(checks: &Checks, window: Window, last: &Call, since: u64) -> u64 {
-    let windows = |length: u64| (length + checks.slack) / window.length + 1;
     let until = last.replied_at;
-    let mut bound = u64::from(window.count) * windows(until - since);
+    let windows = (until - since + checks.slack) / window.length + 1;
+    let mut bound = u64::from(window.count) * windows;
     if last.by == DecidedBy::Store {
         for disturbance in &checks.disturbances {
-            let (from, until) = (disturbance.from.max(since), disturbance.until.min(until));
-            if from <= until {
-                bound += u64::from(disturbance.extra) * windows(until - from);
+            if disturbance.from <= until && since <= disturbance.until {
+                bound += u64::from(disturbance.extra);
             }
         }
     }
