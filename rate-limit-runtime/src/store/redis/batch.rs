@@ -165,7 +165,6 @@ impl<L: Line> Turn<L> {
             .map(|waiting| (waiting.charges, waiting.answer))
             .unzip();
         let answers = tokio::time::timeout(self.batcher.deadline, self.line.send(calls)).await;
-        drop(self);
         match answers {
             Ok(Ok(answers)) => {
                 for (caller, answer) in callers.into_iter().zip(answers) {
@@ -180,6 +179,9 @@ impl<L: Line> Turn<L> {
             // Each caller waits no longer than for this, and for longer by now.
             Err(_) => {}
         }
+        // Whoever was answered and calls again goes out with the next.
+        tokio::task::yield_now().await;
+        drop(self);
     }
 }
 

@@ -54,14 +54,17 @@ pub(super) async fn keep_connecting(link: Weak<Link>) {
 
         let next = Instant::now() + jittered(pause);
         // One that is not answered is followed by another one beside it; one that fails, by one after a pause.
-        let patience = Instant::now() + jittered(LONGEST_PAUSE);
-        if let Ok(Some(answer)) = timeout_at(patience, attempts.join_next()).await {
+        let mut until = Instant::now() + jittered(LONGEST_PAUSE);
+        let mut failed = false;
+        while let Ok(Some(answer)) = timeout_at(until, attempts.join_next()).await {
             let Some(link) = connecting.0.upgrade() else { return };
             match found(answer) {
                 Ok(found) => return up(&link, connecting, found),
                 Err(error) => down(&link, error),
             }
-            drop(link);
+            (until, failed) = (next, true);
+        }
+        if failed {
             sleep_until(next).await;
         }
         pause = (pause * 2).min(LONGEST_PAUSE);

@@ -175,6 +175,15 @@ impl Link {
         error.kind() == ErrorKind::Server(ServerErrorKind::ReadOnly) && !matches!(self.target, Target::Server(_))
     }
 
+    /// What the server answered within a batch, which is no error of the whole.
+    pub(super) fn heard(self: &Arc<Self>, error: &RedisError) {
+        let generation = match &*self.state.borrow() {
+            State::Up(_, generation) if self.is_primary_no_more(error) => *generation,
+            _ => return,
+        };
+        self.lost(generation);
+    }
+
     async fn connection(self: &Arc<Self>) -> Result<(MultiplexedConnection, u64), Failure> {
         let mut states = self.state.subscribe();
         loop {

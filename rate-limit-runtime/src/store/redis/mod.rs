@@ -223,7 +223,13 @@ impl Line for RedisStore {
         if answers.len() != calls.len() {
             return Err(not_ours());
         }
-        Ok(answers.into_iter().map(|answer| answer.map_err(store_error)).collect())
+        let heard = |error| {
+            if let Server::One(link) = &self.0.server {
+                link.heard(&error);
+            }
+            store_error(error)
+        };
+        Ok(answers.into_iter().map(|answer| answer.map_err(heard)).collect())
     }
 }
 
