@@ -29,6 +29,7 @@ pub fn free_ports(count: usize) -> Vec<u16> {
     panic!("loopback has no {count} free ports");
 }
 
-fn is_free(port: u16) -> bool {
+/// Whether nobody listens there.
+pub fn is_free(port: u16) -> bool {
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
 }
