@@ -83,7 +83,7 @@ impl Bench {
             Trouble::Oom => drop(self.probe.ask::<String>("CONFIG SET maxmemory 1").await),
             Trouble::ReadOnly => drop(self.probe.ask::<String>("REPLICAOF 127.0.0.1 1").await),
             Trouble::WrongType => {
-                for key in self.probe.ask::<Vec<String>>("KEYS *").await {
+                for key in self.probe.keys().await {
                     self.probe.ask::<i64>(&format!("DEL {key}")).await;
                     self.probe.ask::<i64>(&format!("RPUSH {key} theirs")).await;
                 }
