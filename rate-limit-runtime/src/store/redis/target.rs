@@ -212,7 +212,7 @@ mod tests {
         };
         assert_eq!(name("redis://:secret@one:7000/3"), Ok("one:7000".to_owned()));
         assert!(name("redis:/one").is_err_and(|error| error.contains("malformed")));
-        let secret = name("redis://user:se cret@[::1/").unwrap_err();
+        let secret = name("redis://user:se cret@[::1/").expect_err("it is malformed");
         assert!(!secret.contains("cret"), "{secret}");
         #[cfg(feature = "redis-sentinel")]
         {

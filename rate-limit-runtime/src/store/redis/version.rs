@@ -29,7 +29,7 @@ mod tests {
     #[test]
     fn a_server_that_is_too_old_is_told_apart() {
         let told = |info: &str| check(info).map_err(|error| error.to_string());
-        let too_old = told("# Server\r\nredis_version:6.0.16\r\nredis_mode:standalone\r\n").unwrap_err();
+        let too_old = told("# Server\r\nredis_version:6.0.16\r\nredis_mode:standalone\r\n").expect_err("it is");
         assert_eq!(
             too_old,
             "Redis 6.0.16 is too old: the store needs 6.2 or later, or Valkey"
