@@ -129,7 +129,7 @@ impl RedisStore {
 
     /// Decides a call: on one server together with others, if many are under way; on a cluster by the node or nodes that have its keys.
     async fn decide(&self, charges: Charges, end: Instant) -> Result<Verdict, StoreError> {
-        if let Server::One(link) = &self.0.server {
+        if let Some(link) = self.0.server.one() {
             let decided = self.0.batcher.decide(charges, self.clone());
             return timeout_at(end, decided).await.unwrap_or_else(|_| {
                 link.suspect();
@@ -224,7 +224,7 @@ impl Line for RedisStore {
             return Err(not_ours());
         }
         let heard = |error| {
-            if let Server::One(link) = &self.0.server {
+            if let Some(link) = self.0.server.one() {
                 link.heard(&error);
             }
             store_error(error)

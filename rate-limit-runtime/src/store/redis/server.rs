@@ -58,6 +58,15 @@ impl Server {
         }
     }
 
+    /// The link to the one server, if there is no cluster.
+    pub(super) const fn one(&self) -> Option<&Arc<Link>> {
+        match self {
+            Self::One(link) => Some(link),
+            #[cfg(feature = "redis-cluster")]
+            Self::Cluster(_) => None,
+        }
+    }
+
     /// Waits until the first attempt to connect has ended.
     pub(super) async fn first_attempt(&self) -> Result<(), Failure> {
         match self {
