@@ -1,6 +1,6 @@
 //! A primary, its replicas, and the sentinels that watch them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use super::ports::free_ports;
@@ -68,6 +68,17 @@ impl RedisSentinels {
         })
     }
 
+    /// How many failovers there were, also those that nobody asked for: sentinels take a server that is too busy for
+    /// a dead one.
+    pub fn failovers(&self) -> u64 {
+        let epochs = self.sentinels.iter().filter_map(|sentinel| {
+            let command = format!("SENTINEL MASTER {}", Self::SERVICE);
+            let state: HashMap<String, String> = self.nodes.ask(*sentinel, &command).ok()?;
+            state["config-epoch"].parse().ok()
+        });
+        epochs.max().expect("a sentinel answers")
+    }
+
     pub fn kill(&self, port: u16) {
         self.nodes.kill(port);
     }
@@ -128,8 +139,9 @@ impl RedisSentinels {
         }
         for sentinel in &self.sentinels {
             let order = |command: &str| self.nodes.order(*sentinel, command);
-            // They would find each other within two seconds, and replicas within ten.
-            order("SENTINEL DEBUG info-period 200 publish-period 200 tilt-period 1000");
+            // They would find each other within two seconds, and replicas within ten. And they would ask for a sign of life
+            // no more often than it may be missing: of a busy server one sign is late, of a dead one all are.
+            order("SENTINEL DEBUG info-period 200 publish-period 200 ping-period 100 tilt-period 1000");
             let service = Self::SERVICE;
             order(&format!("SENTINEL MONITOR {service} 127.0.0.1 {primary} 2"));
             order(&format!(
