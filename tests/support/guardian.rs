@@ -79,9 +79,10 @@ impl Drop for Guardian {
     }
 }
 
-/// Whether the process runs, or is paused.
+/// Whether the process runs, or is paused. Of one that ends, the last thread closes what is open.
 pub fn is_alive(pid: Pid) -> bool {
-    stat(pid).is_some_and(|(state, _)| state != 'Z')
+    let threads = || fs::read_dir(format!("/proc/{}/task", pid.as_raw_pid())).map_or(0, Iterator::count);
+    stat(pid).is_some_and(|(state, _)| state != 'Z' || threads() > 1)
 }
 
 /// The state of a process, and its parent.
