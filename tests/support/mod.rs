@@ -21,7 +21,7 @@ pub use self::fault_proxy::{Fault, FaultProxy, Weather};
 pub use self::mariadb_server::MariaDbServer;
 pub use self::postgres_server::PostgresServer;
 pub use self::redis_cluster::RedisCluster;
-pub use self::redis_nodes::RedisNodes;
+pub use self::redis_nodes::{RedisNodes, eventually};
 pub use self::redis_sentinels::RedisSentinels;
 pub use self::redis_server::RedisServer;
 pub use self::slot_move::SlotMove;

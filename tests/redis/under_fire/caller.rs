@@ -8,11 +8,10 @@ use std::time::Duration;
 use rate_limit::{Limiter, OnStoreError, Policy, RedisStore, RejectionKind, Rule};
 use tokio::time::{Instant, sleep};
 
-use super::WINDOW;
 use super::witness::Witness;
 use crate::common::key;
 use crate::differential::random::Random;
-use crate::support::history::{Answer, DecidedBy, Recorder};
+use crate::support::history::{Answer, DecidedBy, Recorder, Window};
 
 const URL: &str = "RATE_LIMIT_TEST_UNDER_FIRE";
 const PLAN: &str = "RATE_LIMIT_TEST_UNDER_FIRE_PLAN";
@@ -23,6 +22,7 @@ const TASKS: u32 = 32;
 pub(super) struct Plan {
     pub(super) url: String,
     pub(super) mode: OnStoreError,
+    pub(super) window: Window,
     pub(super) calls: u32,
     /// How long they take at least.
     pub(super) duration: Duration,
@@ -33,7 +33,11 @@ impl Plan {
     pub(super) fn written(&self, process: u32, folder: &Path) -> [(&'static str, String); 2] {
         let history = Self::history(process, folder);
         let (mode, calls, duration) = (self.mode == OnStoreError::Local, self.calls, self.duration.as_millis());
-        let plan = format!("{process} {mode} {calls} {duration} {}", history.display());
+        let Window { count, length } = self.window;
+        let plan = format!(
+            "{process} {mode} {count} {length} {calls} {duration} {}",
+            history.display()
+        );
         [(URL, self.url.clone()), (PLAN, plan)]
     }
 
@@ -47,6 +51,7 @@ struct Caller {
     limiter: Limiter,
     recorder: Recorder,
     process: u32,
+    window: Window,
     calls: u32,
     pause: Duration,
 }
@@ -71,9 +76,10 @@ impl Caller {
     /// For how long to wait.
     async fn call(&self, of: u32) -> Duration {
         let name = format!("key-{of}");
-        let policy = Policy::sliding_window(WINDOW.count, Duration::from_micros(WINDOW.length));
+        let Window { count, length } = self.window;
+        let policy = Policy::sliding_window(count, Duration::from_micros(length));
         let rule = Rule::new(policy, key(&name));
-        let sent = self.recorder.sent(name, WINDOW, 1);
+        let sent = self.recorder.sent(name, self.window, 1);
         let (answer, unanswered) = Witness::sees(self.limiter.check(rule)).await;
         let (answer, wait) = match answer {
             Ok(_) => (Answer::Admitted, Duration::ZERO),
@@ -102,7 +108,7 @@ async fn calls() {
     let (Ok(url), Ok(plan)) = (std::env::var(URL), std::env::var(PLAN)) else {
         return;
     };
-    let plan: Vec<&str> = plan.splitn(5, ' ').collect();
+    let plan: Vec<&str> = plan.splitn(7, ' ').collect();
     let number = |place: usize| plan[place].parse::<u32>().expect("it is a number");
     let mode = match plan[1] {
         "true" => OnStoreError::Local,
@@ -114,8 +120,12 @@ async fn calls() {
         limiter: limiter.build().expect("nothing is wrong with it"),
         recorder: Recorder::new(number(0)),
         process: number(0),
-        calls: number(2),
-        pause: Duration::from_millis(number(3).into()) * TASKS / number(2),
+        window: Window {
+            count: number(2),
+            length: number(3).into(),
+        },
+        calls: number(4),
+        pause: Duration::from_millis(number(5).into()) * TASKS / number(4),
     });
     let tasks: Vec<_> = (0..TASKS)
         .map(|task| tokio::spawn(Arc::clone(&caller).calls(task)))
@@ -128,5 +138,5 @@ async fn calls() {
     for call in caller.recorder.into_calls() {
         writeln!(history, "{call}").expect("memory");
     }
-    std::fs::write(plan[4], history).expect("it can be written");
+    std::fs::write(plan[6], history).expect("it can be written");
 }
