@@ -154,6 +154,21 @@ impl RedisNodes {
         answer.unwrap_or_else(|error| panic!("`{command}` at {port}: {error}"));
     }
 
+    /// Waits until these replicas have all that the primary has now. `WAIT` knows only of writes on its own connection.
+    pub fn wait_for_copies(&self, primary: u16, replicas: &[u16]) {
+        let offset = |port: u16, field: &str| -> Option<u64> {
+            let info: String = self.ask(port, "INFO replication").ok()?;
+            let line = info.lines().find_map(|line| line.strip_prefix(field))?;
+            line.parse().ok()
+        };
+        let written = offset(primary, "master_repl_offset:").expect("the primary answers");
+        for replica in replicas {
+            eventually("a replica has it all", START, || {
+                (offset(*replica, "slave_repl_offset:")? >= written).then_some(())
+            });
+        }
+    }
+
     fn signal(&self, port: u16, signal: Signal) {
         let pid = self.pid(port).expect("it is started");
         kill_process(pid, signal).expect("it runs");
