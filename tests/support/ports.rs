@@ -29,7 +29,6 @@ pub fn free_ports(count: usize) -> Vec<u16> {
     panic!("loopback has no {count} free ports");
 }
 
-/// Whether nobody listens there.
-pub fn is_free(port: u16) -> bool {
+fn is_free(port: u16) -> bool {
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
 }

@@ -12,7 +12,6 @@ use redis::{Client, FromRedisValue, RedisResult};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::guardian::{Guardian, is_alive};
-use super::ports::is_free;
 
 const START: Duration = Duration::from_secs(10);
 
@@ -97,8 +96,7 @@ impl RedisNodes {
         let Some(pid) = self.pid(port) else { return };
         let _ = kill_process(pid, Signal::KILL);
         let deadline = Instant::now() + START;
-        // Its first thread may have ended, and another one still hold the port.
-        while is_alive(pid) || !is_free(port) {
+        while is_alive(pid) {
             assert!(Instant::now() < deadline, "the server at {port} does not end");
             sleep(Duration::from_millis(1));
         }
