@@ -40,4 +40,5 @@ mod under_fire;
 mod valkey;
 mod values;
 mod weather;
+mod weight;
 mod weightless;
