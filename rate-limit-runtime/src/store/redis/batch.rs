@@ -19,8 +19,6 @@ use crate::verdict::Verdict;
 const UNDER_WAY: usize = 4;
 /// How many keys a script call has at most, so that nobody else at the server waits for long.
 const KEYS: usize = 64;
-/// How many calls may wait, about 3 MB. What is beyond is not decided.
-const WAITING: usize = 10_000;
 
 /// What one call charges.
 pub(super) type Charges = SmallVec<[Charge; 2]>;
@@ -33,6 +31,8 @@ pub(super) type Answers = SmallVec<[Result<Verdict, StoreError>; 1]>;
 pub(super) struct Batcher {
     /// How long a script call may be under way that nobody may be waiting for any more.
     deadline: Duration,
+    /// How many calls may wait. What is beyond is not decided.
+    most: usize,
     state: Mutex<State>,
 }
 
@@ -61,9 +61,10 @@ struct Turn<L: Line> {
 }
 
 impl Batcher {
-    pub(super) fn new(deadline: Duration) -> Arc<Self> {
+    pub(super) fn new(deadline: Duration, most: usize) -> Arc<Self> {
         Arc::new(Self {
             deadline,
+            most,
             state: Mutex::default(),
         })
     }
@@ -78,7 +79,7 @@ impl Batcher {
                 state.under_way += 1;
                 None
             } else {
-                Some(state.wait(&charges)?)
+                Some(state.wait(&charges, self.most)?)
             }
         };
         if let Some(answer) = waiting {
@@ -98,11 +99,15 @@ impl Batcher {
 }
 
 impl State {
-    fn wait(&mut self, charges: &Charges) -> Result<oneshot::Receiver<Result<Verdict, StoreError>>, StoreError> {
-        if self.waiting.len() >= WAITING {
+    fn wait(
+        &mut self,
+        charges: &Charges,
+        most: usize,
+    ) -> Result<oneshot::Receiver<Result<Verdict, StoreError>>, StoreError> {
+        if self.waiting.len() >= most {
             self.waiting.retain(|waiting| !waiting.answer.is_closed());
         }
-        if self.waiting.len() >= WAITING {
+        if self.waiting.len() >= most {
             return Err(StoreError::new(
                 StoreErrorKind::Unavailable,
                 "more calls wait for Redis than may: it decides fewer than are made",

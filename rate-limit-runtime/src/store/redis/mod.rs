@@ -367,8 +367,8 @@ impl RedisStoreBuilder {
         Self { deadline, ..self }
     }
 
-    /// How many calls may be under way to one server at once; 10,000 by default. One more is undecided at once: nothing waits in a
-    /// queue.
+    /// How many calls may be under way to one server at once, or wait to go out together; 10,000 by default, which takes some 3 MB. One
+    /// more is undecided at once.
     pub fn max_in_flight(self, calls: usize) -> Self {
         Self {
             most: calls.max(1),
@@ -460,7 +460,7 @@ impl RedisStoreBuilder {
             name,
             methods: Methods::default(),
             denials: Denials::new(staleness),
-            batcher: Batcher::new(self.deadline),
+            batcher: Batcher::new(self.deadline, self.most),
             #[cfg(feature = "test-util")]
             clock: self.clock,
         }));
