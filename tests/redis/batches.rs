@@ -363,7 +363,9 @@ async fn red_08_an_answer_that_is_lost_is_lost_to_all_and_asked_for_once() {
 async fn calls_that_wait_are_bounded() {
     const WAITING: usize = 300;
     let server = RedisServer::start();
-    let store = RedisStore::builder(&server.url()).max_in_flight(WAITING).deadline(PATIENT);
+    let store = RedisStore::builder(&server.url())
+        .max_in_flight(WAITING)
+        .deadline(PATIENT);
     let limiter = strict(store.connect().await.expect("it takes us"));
     server.pause();
     let all = start(&limiter, 0..ALONE + WAITING + 5).await;

@@ -9,7 +9,7 @@ use rate_limit::{
 use rstest::rstest;
 use sqlx::Executor as _;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 use crate::database::{Database, Kind, Pool, on_each};
 use crate::within::limiter;
@@ -219,14 +219,10 @@ async fn sql_09_rows_of_full_buckets_are_purged_and_no_take_is_held_up(#[case] k
             .check_within(rule(4, "purged"), &mut holder)
             .await
             .expect("the bucket is full");
-        let start = Instant::now();
+        // Not before the holder ends, if it waited for the row.
         let purged = timeout(Duration::from_secs(20), store.purge())
             .await
             .expect("it waits for nobody for long");
-        assert!(
-            start.elapsed() < Duration::from_secs(4),
-            "it does not wait for the row that is held"
-        );
         assert_eq!(purged.expect("it is purged"), 1_702);
         holder.commit().await.expect("the row is there");
     });

