@@ -1,10 +1,13 @@
 //! Short names for what most tests here start with.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rate_limit::{
     Client, Key, Limiter, ManualClock, MemoryStore, Method, OnStoreError, Permit, Policy, RedisStore, Rejection, Rule,
 };
+
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
 
 use crate::support::RedisServer;
 
@@ -104,4 +107,36 @@ pub(crate) async fn wait(limiter: &Limiter, rule: Rule) -> Duration {
     let refusal = limiter.check(rule).await.expect_err("it is full");
     assert!(refusal.is_limited(), "{refusal}");
     refusal.retry_after().expect("it will fit")
+}
+
+/// Asks every 5 ms from now on, with `admitted` of the rule's calls admitted before, until a call is refused by the limit: when that is,
+/// and how many were admitted in all.
+pub(crate) fn asks_until_limited(limiter: &Limiter, rule: Rule, admitted: u32) -> JoinHandle<(Instant, u32)> {
+    let limiter = limiter.clone();
+    tokio::spawn(async move {
+        let mut admitted = admitted;
+        loop {
+            match limiter.check(rule).await {
+                Ok(_) => admitted += 1,
+                Err(refused) if refused.is_limited() => return (Instant::now(), admitted),
+                Err(_) => {}
+            }
+            sleep(ms(5)).await;
+        }
+    })
+}
+
+/// Decided within a second of when the failover was complete, and at most as many again admitted as the limit of 5.
+pub(crate) async fn assert_failed_over(asking: JoinHandle<(Instant, u32)>, completed: Instant) {
+    let (decided, admitted) = tokio::time::timeout(Duration::from_secs(20), asking)
+        .await
+        .expect("it decides again")
+        .expect("no call panics");
+    let took = decided.saturating_duration_since(completed);
+    println!("RED-15: decided {took:?} after the failover, {admitted} admitted of 5");
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert!(
+        (5..=10).contains(&admitted),
+        "at most as many again as the limit: {admitted}"
+    );
 }
