@@ -5,6 +5,8 @@ mod memory;
 #[cfg(feature = "redis")]
 mod redis;
 mod reply;
+#[cfg(any(feature = "redis", feature = "_sql"))]
+mod runtime;
 #[cfg(feature = "_sql")]
 mod sql;
 mod verdict;

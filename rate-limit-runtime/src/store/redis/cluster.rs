@@ -17,7 +17,7 @@ use super::connect::jittered;
 use super::failure::Failure;
 use super::link::Link;
 use super::script::Scripts;
-use super::target::Target;
+use super::target::{Target, elsewhere};
 
 const SLOTS: usize = 16_384;
 /// A slot may have moved once more meanwhile.
@@ -149,19 +149,8 @@ impl Cluster {
         }
         let malformed = || RedisError::from((ErrorKind::Parse, "the cluster tells an address that is none"));
         let (host, port) = address.rsplit_once(':').ok_or_else(malformed)?;
-        let (host, port) = (host.to_owned(), port.parse().map_err(|_| malformed())?);
-        let seed = &self.seeds[0];
-        let info = seed.clone().set_addr(match seed.addr() {
-            ConnectionAddr::TcpTls {
-                insecure, tls_params, ..
-            } => ConnectionAddr::TcpTls {
-                host,
-                port,
-                insecure: *insecure,
-                tls_params: tls_params.clone(),
-            },
-            _ => ConnectionAddr::Tcp(host, port),
-        });
+        let port = port.parse().map_err(|_| malformed())?;
+        let info = elsewhere(&self.seeds[0], host.to_owned(), port);
         let link = Link::new(
             Target::Server(Client::open(info)?),
             Arc::clone(&self.scripts),

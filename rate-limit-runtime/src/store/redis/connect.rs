@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use super::link::{Link, State};
 use super::script::Scripts;
 use super::target::{ATTEMPT, Target};
+use crate::store::runtime::random;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 /// After an attempt that failed, and before another one is made beside one that is not answered.
@@ -135,8 +136,6 @@ fn down(link: &Link, error: RedisError) {
 
 /// Between half of a pause and all of it, so that instances that lost one server do not return together.
 pub(super) fn jittered(pause: Duration) -> Duration {
-    use std::hash::{BuildHasher, RandomState};
     let half = pause / 2;
-    let random = RandomState::new().hash_one(0) % 1000;
-    half + half * random as u32 / 1000
+    half + half.mul_f64(random())
 }

@@ -32,7 +32,7 @@ use self::methods::Methods;
 use self::script::{Scripts, times, verdict, verdicts};
 use self::server::Server;
 use self::target::{Certificates, Location};
-use super::{Change, Charge, Reply, Settlement, Store};
+use super::{Change, Charge, Reply, Settlement, Store, runtime};
 #[cfg(feature = "test-util")]
 use crate::clock::ManualClock;
 use crate::error::{BuildError, StoreError, StoreErrorKind};
@@ -202,13 +202,7 @@ fn not_ours() -> StoreError {
 }
 
 fn in_runtime() -> Result<(), StoreError> {
-    match tokio::runtime::Handle::try_current() {
-        Ok(_) => Ok(()),
-        Err(_) => Err(StoreError::new(
-            StoreErrorKind::Misconfigured,
-            "the Redis store is used outside of a Tokio runtime",
-        )),
-    }
+    runtime::in_runtime("Redis")
 }
 
 impl Line for RedisStore {

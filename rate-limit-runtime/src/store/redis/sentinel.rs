@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{Client, ConnectionAddr, ConnectionInfo, ErrorKind, RedisError, RedisResult};
+use redis::{Client, ConnectionInfo, ErrorKind, RedisError, RedisResult};
 use tokio::task::JoinSet;
 
-use super::target::open;
+use super::target::{elsewhere, open};
 
 /// How long a sentinel has for its answer: the others are asked at the same time.
 const ANSWER: Duration = Duration::from_millis(500);
@@ -52,18 +52,7 @@ impl Sentinels {
 
     /// A sentinel that was cut off may name a server that is the primary no more.
     async fn open_at(&self, host: String, port: u16) -> RedisResult<MultiplexedConnection> {
-        let address = match self.primary.addr() {
-            ConnectionAddr::TcpTls {
-                insecure, tls_params, ..
-            } => ConnectionAddr::TcpTls {
-                host,
-                port,
-                insecure: *insecure,
-                tls_params: tls_params.clone(),
-            },
-            _ => ConnectionAddr::Tcp(host, port),
-        };
-        let client = Client::open(self.primary.clone().set_addr(address))?;
+        let client = Client::open(elsewhere(&self.primary, host, port))?;
         let mut connection = open(&client).await?;
         let role: Vec<redis::Value> = redis::cmd("ROLE").query_async(&mut connection).await?;
         match role.first() {

@@ -38,6 +38,22 @@ pub(super) async fn open(client: &Client) -> RedisResult<MultiplexedConnection> 
     client.get_multiplexed_async_connection_with_config(&config).await
 }
 
+/// How to get to another server with the same credentials, in the same database and as encrypted.
+#[cfg(any(feature = "redis-cluster", feature = "redis-sentinel"))]
+pub(super) fn elsewhere(like: &ConnectionInfo, host: String, port: u16) -> ConnectionInfo {
+    like.clone().set_addr(match like.addr() {
+        ConnectionAddr::TcpTls {
+            insecure, tls_params, ..
+        } => ConnectionAddr::TcpTls {
+            host,
+            port,
+            insecure: *insecure,
+            tls_params: tls_params.clone(),
+        },
+        _ => ConnectionAddr::Tcp(host, port),
+    })
+}
+
 /// What a URL says.
 #[derive(Debug)]
 pub(super) enum Location {

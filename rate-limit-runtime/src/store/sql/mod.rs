@@ -19,6 +19,7 @@ use std::time::Duration;
 pub use self::connection::{Driver, SqlConnection};
 use self::row::{Charged, Columns};
 use self::trouble::{Trouble, decide};
+use super::runtime::in_runtime;
 use super::verdict::{Decided, combine};
 use super::{Charge, Reply, Settlement, Store};
 #[cfg(feature = "test-util")]
@@ -289,17 +290,6 @@ fn verdict(charges: &[Charge], charged: &[Charged]) -> Verdict {
     verdict
 }
 
-/// sqlx panics outside of one.
-fn in_runtime() -> Result<(), StoreError> {
-    match tokio::runtime::Handle::try_current() {
-        Ok(_) => Ok(()),
-        Err(_) => Err(StoreError::new(
-            StoreErrorKind::Misconfigured,
-            "the SQL store is used outside of a Tokio runtime",
-        )),
-    }
-}
-
 impl Store for SqlStore {
     fn accepts(&self, policy: Policy) -> Result<(), StoreError> {
         accepts(policy)
@@ -308,7 +298,7 @@ impl Store for SqlStore {
     fn acquire(&self, charges: &[Charge]) -> Reply<Result<Verdict, StoreError>> {
         let (store, charges): (_, Arc<[Charge]>) = (self.clone(), charges.into());
         Reply::pending(async move {
-            in_runtime()?;
+            in_runtime("SQL")?;
             charges.iter().try_for_each(|charge| accepts(charge.policy))?;
             let charged = decide!(store, store.0.deadline, |database, wait| {
                 let charges = Arc::clone(&charges);
@@ -321,7 +311,7 @@ impl Store for SqlStore {
     fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
         let store = self.clone();
         Reply::pending(async move {
-            in_runtime()?;
+            in_runtime("SQL")?;
             accepts(charge.policy)?;
             let charged = decide!(store, store.0.deadline, |database, wait| async move {
                 database.peek(&charge, wait).await
@@ -333,7 +323,7 @@ impl Store for SqlStore {
     fn settle(&self, settlements: &[Settlement]) -> Reply<Result<(), StoreError>> {
         let (store, settlements) = (self.clone(), settlements.to_vec());
         Reply::pending(async move {
-            in_runtime()?;
+            in_runtime("SQL")?;
             for settlement in settlements {
                 decide!(store, store.0.deadline, |database, wait| async move {
                     database.settle(&settlement, wait).await
@@ -346,7 +336,7 @@ impl Store for SqlStore {
     fn forget(&self, client: Client) -> Reply<Result<u64, StoreError>> {
         let store = self.clone();
         Reply::pending(async move {
-            in_runtime()?;
+            in_runtime("SQL")?;
             decide!(store, store.0.deadline, |database, wait| async move {
                 database.forget_apart(client, wait).await
             })

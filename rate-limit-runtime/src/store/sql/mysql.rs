@@ -258,14 +258,14 @@ impl MySql {
         connection: &mut MySqlConnection,
         charge: &Charge,
     ) -> Result<Charged, Trouble> {
-        // Without it the take is right all the same, if it meets no deadlock.
-        let _ = self.make(charge).await;
         if let Some(charged) = Charged::without_asking(charge) {
             return Ok(charged);
         }
         if charge.cost == 0 {
             return self.read(connection, charge).await;
         }
+        // Without it the take is right all the same, if it meets no deadlock.
+        let _ = self.make(charge).await;
         let take = Parts::new(charge, &self.now()).take_and_tell();
         let answer = raw_sql(self.limited(&take)).execute(connection).await;
         let answer = answer.map_err(trouble)?.last_insert_id() as i64;
@@ -318,7 +318,7 @@ impl MySql {
             .fetch_one(connection)
             .await
             .map_err(trouble)?;
-        seen(&row)
+        Seen::read(&row).map_err(trouble)
     }
 
     pub(super) async fn peek(&self, charge: &Charge, wait: Duration) -> Result<Charged, Trouble> {
@@ -416,17 +416,5 @@ fn columns(row: &MySqlRow) -> Result<Columns, Trouble> {
     Ok(Columns {
         client: client.try_into().unwrap_or_default(),
         method: row.try_get("method").map_err(trouble)?,
-    })
-}
-
-fn seen(row: &MySqlRow) -> Result<Seen, Trouble> {
-    let get = |column| row.try_get::<Option<i64>, _>(column).map_err(trouble);
-    let seen = match (get("full_at")?, get("refill")?) {
-        (Some(full_at), Some(refill)) => Some(Row { full_at, refill }),
-        _ => None,
-    };
-    Ok(Seen {
-        row: seen,
-        now: row.try_get("now").map_err(trouble)?,
     })
 }

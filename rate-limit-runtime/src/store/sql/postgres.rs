@@ -8,7 +8,7 @@ use sqlx::postgres::{PgConnection, PgPool, PgRow};
 use sqlx::{AssertSqlSafe, Connection as _, Row as _, query, raw_sql};
 use tokio::time::Instant;
 
-use super::row::{Charged, Columns, Numbers, Row, Seen, in_order};
+use super::row::{Charged, Columns, Numbers, Seen, in_order};
 use super::trouble::{Code, Trouble, free, patience};
 use super::{Batch, MAX_BATCH, TestClock};
 use crate::key::Client;
@@ -163,7 +163,8 @@ impl Postgres {
             _ => self.charge_all(&mut connection, charges, wait).await?,
         };
         for (charge, charged) in charges.iter().zip(&charged) {
-            self.convert(&mut connection, charge, charged, wait).await?;
+            // Who is refused is refused, whether his wait holds or not; and what is committed must not be asked again.
+            let _ = self.convert(&mut connection, charge, charged, wait).await;
         }
         Ok(charged)
     }
@@ -223,7 +224,10 @@ impl Postgres {
             .map_err(trouble)?;
         match row.try_get("taken").map_err(trouble)? {
             Some(full_at) => Ok(Charged::taken(charge, full_at, row.try_get("now").map_err(trouble)?)),
-            None => seen(&row)?.refused(charge).ok_or(Trouble::LostRace),
+            None => Seen::read(&row)
+                .map_err(trouble)?
+                .refused(charge)
+                .ok_or(Trouble::LostRace),
         }
     }
 
@@ -240,7 +244,7 @@ impl Postgres {
             .fetch_one(connection)
             .await
             .map_err(trouble)?;
-        seen(&row)
+        Seen::read(&row).map_err(trouble)
     }
 
     pub(super) async fn peek(&self, charge: &Charge, wait: Duration) -> Result<Charged, Trouble> {
@@ -372,16 +376,4 @@ impl Postgres {
             .map_err(trouble)?;
         Ok(())
     }
-}
-
-fn seen(row: &PgRow) -> Result<Seen, Trouble> {
-    let get = |column| row.try_get::<Option<i64>, _>(column).map_err(trouble);
-    let seen = match (get("full_at")?, get("refill")?) {
-        (Some(full_at), Some(refill)) => Some(Row { full_at, refill }),
-        _ => None,
-    };
-    Ok(Seen {
-        row: seen,
-        now: row.try_get("now").map_err(trouble)?,
-    })
 }

@@ -1,5 +1,7 @@
 //! A row, read: what the statements leave to be reckoned here.
 
+use sqlx::{ColumnIndex, Decode, Type};
+
 use crate::algorithm::Answer;
 use crate::algorithm::token_bucket::Bucket;
 use crate::key::Key;
@@ -32,10 +34,7 @@ impl Columns {
 /// The places of charges in the order in which every call locks its rows, so that no two wait for each other.
 pub(super) fn in_order(charges: &[Charge]) -> Vec<usize> {
     let mut places: Vec<usize> = (0..charges.len()).collect();
-    places.sort_by_key(|place| {
-        let Columns { client, method } = Columns::of(&charges[*place].key);
-        (client, method)
-    });
+    places.sort_by_key(|place| Columns::of(&charges[*place].key));
     places
 }
 
@@ -91,6 +90,22 @@ pub(super) struct Seen {
 }
 
 impl Seen {
+    /// Reads the columns `full_at`, `refill` and `now`.
+    pub(super) fn read<R: sqlx::Row>(row: &R) -> sqlx::Result<Self>
+    where
+        for<'r> i64: Decode<'r, R::Database> + Type<R::Database>,
+        for<'s> &'s str: ColumnIndex<R>,
+    {
+        let seen = match (row.try_get("full_at")?, row.try_get("refill")?) {
+            (Some(full_at), Some(refill)) => Some(Row { full_at, refill }),
+            _ => None,
+        };
+        Ok(Self {
+            row: seen,
+            now: row.try_get("now")?,
+        })
+    }
+
     /// How a charge stands that was not taken. A charge of nothing is that of the last that took something, as long as something is
     /// missing.
     pub(super) fn unasked(&self, charge: &Charge) -> Charged {

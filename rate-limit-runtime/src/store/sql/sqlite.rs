@@ -9,7 +9,7 @@ use sqlx::{AssertSqlSafe, Connection as _, Row as _, query, query_scalar};
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::{Instant, timeout_at};
 
-use super::row::{Charged, Columns, Conversion, Numbers, Row, Seen, in_order};
+use super::row::{Charged, Columns, Conversion, Numbers, Seen, in_order};
 use super::trouble::{Code, Trouble, free};
 use super::{Batch, MAX_BATCH, TestClock};
 use crate::key::Client;
@@ -264,11 +264,12 @@ impl Sqlite {
         while matches!(charged, Err(Trouble::LostRace)) && Instant::now() < end {
             charged = self.charge(connection, charge).await;
         }
-        if let Ok(charged) = &charged {
-            convert(connection, charge, charged.change).await?;
-        }
+        let converted = match &charged {
+            Ok(charged) => convert(connection, charge, charged.change).await,
+            Err(_) => Ok(()),
+        };
         patience.restore(connection).await?;
-        charged
+        converted.and(charged)
     }
 
     async fn read(&self, connection: &mut SqliteConnection, charge: &Charge) -> Result<Charged, Trouble> {
@@ -283,15 +284,7 @@ impl Sqlite {
             .fetch_one(connection)
             .await
             .map_err(trouble)?;
-        let get = |column| row.try_get::<Option<i64>, _>(column).map_err(trouble);
-        let seen = match (get("full_at")?, get("refill")?) {
-            (Some(full_at), Some(refill)) => Some(Row { full_at, refill }),
-            _ => None,
-        };
-        Ok(Seen {
-            row: seen,
-            now: row.try_get("now").map_err(trouble)?,
-        })
+        Seen::read(&row).map_err(trouble)
     }
 
     pub(super) async fn peek(&self, charge: &Charge, wait: Duration) -> Result<Charged, Trouble> {

@@ -1,7 +1,6 @@
 //! What can go wrong with one statement, and whether to ask again.
 
 use std::future::Future;
-use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
 use sqlx::error::DatabaseError;
@@ -10,6 +9,7 @@ use sqlx::{Database, Pool};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::error::{StoreError, StoreErrorKind};
+use crate::store::runtime::random;
 
 /// Why a statement did not decide.
 #[derive(Debug)]
@@ -159,9 +159,4 @@ where
         sleep(wait).await;
         longest = (longest * 2).min(Duration::from_millis(50));
     }
-}
-
-/// From 0 to 1.
-fn random() -> f64 {
-    RandomState::new().hash_one(0_u8) as f64 / u64::MAX as f64
 }
