@@ -1,0 +1,41 @@
+//! Measures rate-limit beside what a user would take instead, on the same work in one run.
+//!
+//! ```text
+//! cargo run --release -p rate-limit-benches -- GROUP [--json]
+//! ```
+
+mod embedded;
+mod measure;
+mod row;
+
+use clap::{Parser, ValueEnum};
+
+use crate::row::Table;
+
+/// Measures rate-limit beside what a user would take instead, and tells the ratios: below 1 is better than the peer.
+#[derive(Parser)]
+#[command(name = "rate-limit-benches")]
+struct Args {
+    /// What to measure
+    group: Group,
+    /// Print one JSON object a row instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Measure in fewer and shorter rounds: to see that it works, not to compare
+    #[arg(long)]
+    brief: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Group {
+    /// Decisions in memory beside governor, trypema and leaky-bucket
+    Embedded,
+}
+
+fn main() {
+    let args = Args::parse();
+    let table = Table::new(args.json);
+    match args.group {
+        Group::Embedded => embedded::run(args.brief, &table),
+    }
+}
