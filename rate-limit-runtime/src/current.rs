@@ -5,6 +5,7 @@ use std::future::Future;
 use std::sync::{LazyLock, OnceLock};
 
 use crate::limiter::Limiter;
+use crate::scopes::Scope;
 
 static INSTALLED: OnceLock<Limiter> = OnceLock::new();
 
@@ -48,17 +49,25 @@ impl Limiter {
     /// assert_eq!(answer, 42);
     /// # }
     /// ```
-    pub async fn scope<F: Future>(&self, future: F) -> F::Output {
-        SCOPED.scope(self.clone(), future).await
+    pub fn scope<F: Future>(&self, future: F) -> impl Future<Output = F::Output> + use<F> {
+        Scope::new(SCOPED.scope(self.clone(), future))
     }
 }
 
-/// The limiter that holds here: scoped, given, installed, or the embedded one.
-pub(crate) fn current(given: Option<Limiter>) -> Limiter {
-    scoped()
-        .or(given)
-        .or_else(|| INSTALLED.get().cloned())
-        .unwrap_or_else(|| EMBEDDED.clone())
+/// Goes on with the limiter that holds here: scoped, given, installed, or the embedded one.
+#[inline]
+pub(crate) fn with_current<R>(given: Option<&Limiter>, go_on: impl FnOnce(&Limiter) -> R) -> R {
+    match (scoped(), given) {
+        (Some(scoped), _) => go_on(&scoped),
+        (None, Some(given)) => go_on(given),
+        (None, None) => go_on(default()),
+    }
+}
+
+/// The installed limiter, or the embedded one.
+#[inline]
+pub(crate) fn default() -> &'static Limiter {
+    INSTALLED.get().unwrap_or_else(|| &EMBEDDED)
 }
 
 /// The limiter that was scoped or installed.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::algorithm::Answer;
 use crate::policy::Policy;
 
 /// The state of a limit, seen from one call. It is of the moment: other calls go on.
@@ -23,6 +24,33 @@ pub struct Decision {
 }
 
 impl Decision {
+    pub(crate) const fn new(policy: Policy, answer: Answer) -> Self {
+        let decision = Self {
+            allowed: false,
+            policy,
+            remaining: 0,
+            retry_after: None,
+            reset_after: Duration::ZERO,
+        };
+        match answer {
+            Answer::Fits { remaining, reset_after } => Self {
+                allowed: true,
+                remaining,
+                reset_after: Duration::from_micros(reset_after),
+                ..decision
+            },
+            Answer::Refused {
+                retry_after,
+                reset_after,
+            } => Self {
+                retry_after: Some(Duration::from_micros(retry_after)),
+                reset_after: Duration::from_micros(reset_after),
+                ..decision
+            },
+            Answer::Never => decision,
+        }
+    }
+
     /// How many calls the policy admits.
     #[must_use]
     pub const fn limit(&self) -> u32 {

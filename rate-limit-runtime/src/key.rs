@@ -1,10 +1,10 @@
 //! Which counter: a method and a client, hashed.
 
 use std::fmt;
-use std::hash::Hasher as _;
+use std::hash::{BuildHasher as _, Hash, Hasher, RandomState};
 use std::net::IpAddr;
+use std::sync::LazyLock;
 
-use once_cell::sync::OnceCell;
 use siphasher::sip128::{Hasher128 as _, SipHasher24};
 
 use crate::method::Method;
@@ -25,8 +25,30 @@ const PUBLISHED: HashKey = HashKey(0x7261_7465_2d6c_696d, 0x6974_2076_6572_2e31)
 /// 16 or more random bytes (`openssl rand -hex 16`) when the ids are guessable and others can read the store,
 /// or choose their own id freely; without it a key that is public in the source is used. It is the same on
 /// every machine, compiler and release.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Client(u128);
+///
+/// Only what leaves the process is hashed so. Within it a client goes by a fingerprint under a key of this process alone.
+#[derive(Clone, Copy)]
+pub struct Client {
+    fingerprint: [u64; 2],
+    named: Named,
+}
+
+/// What the hash of a client is made from: its parts while they are short, as most are, so that a call which is decided in memory need
+/// not make it.
+#[derive(Clone, Copy)]
+enum Named {
+    /// Each part's kind, its length and its bytes.
+    By {
+        length: u8,
+        parts: [u8; Named::MOST],
+    },
+    Hash([u8; 16]),
+}
+
+impl Named {
+    /// Room for a UUID as text.
+    const MOST: usize = 38;
+}
 
 impl Client {
     /// Hashes what names the client.
@@ -43,15 +65,34 @@ impl Client {
     ///
     /// [`KeyError::Missing`] for an empty or blank part, [`KeyError::Secret`] for a secret that is too short.
     pub fn of<T: ToKey + ?Sized>(client: &T) -> Result<Self, KeyError> {
-        let mut hasher = KeyHasher::new()?;
+        let mut hasher = KeyHasher::new();
         client.to_key(&mut hasher);
-        hasher.finish()
+        hasher.finish().copied()
     }
 
     /// The hash.
     #[must_use]
-    pub const fn to_bytes(self) -> [u8; 16] {
-        self.0.to_be_bytes()
+    pub fn to_bytes(self) -> [u8; 16] {
+        let (length, parts) = match self.named {
+            Named::Hash(hash) => return hash,
+            Named::By { length, parts } => (length, parts),
+        };
+        let secret = keys().secret;
+        digest(&hash_parts(secret, &parts[..usize::from(length)]))
+    }
+}
+
+impl PartialEq for Client {
+    fn eq(&self, other: &Self) -> bool {
+        self.fingerprint == other.fingerprint
+    }
+}
+
+impl Eq for Client {}
+
+impl Hash for Client {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.fingerprint.hash(state);
     }
 }
 
@@ -104,6 +145,55 @@ impl Key {
     }
 }
 
+/// What a counter goes by in this process: nothing of the client can be told from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Id {
+    method: u64,
+    client: [u64; 2],
+}
+
+impl Id {
+    #[inline]
+    pub(crate) const fn of(key: &Key) -> Self {
+        Self::new(key.method.hash(), &key.client)
+    }
+
+    #[inline]
+    pub(crate) const fn new(method: u64, client: &Client) -> Self {
+        Self {
+            method,
+            client: client.fingerprint,
+        }
+    }
+
+    #[inline]
+    pub(crate) const fn method(&self) -> u64 {
+        self.method
+    }
+
+    /// Random, since a half of the fingerprint is: nobody can choose clients whose counters lie in one place.
+    #[inline]
+    pub(crate) const fn hash(&self) -> u64 {
+        self.client[0] ^ self.method
+    }
+
+    /// The other half.
+    #[inline]
+    pub(crate) const fn second_hash(&self) -> u64 {
+        self.client[1]
+    }
+
+    pub(crate) fn is_of(&self, client: Client) -> bool {
+        self.client == client.fingerprint
+    }
+}
+
+impl Hash for Id {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(Self::hash(self));
+    }
+}
+
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Key({}, ..)", self.method.name())
@@ -144,68 +234,177 @@ impl std::error::Error for KeyError {}
 
 /// Takes the parts of a key, each with its kind and length, so that no two lists of parts are one input.
 pub struct KeyHasher {
-    hasher: SipHasher24,
-    missing: bool,
+    keys: &'static Keys,
+    /// As far as it is named.
+    client: Client,
+    /// What takes the parts once they are too many to be kept.
+    hashed: Option<SipHasher24>,
+    error: Option<KeyError>,
 }
 
 impl KeyHasher {
-    pub(crate) fn new() -> Result<Self, KeyError> {
-        Ok(Self {
-            hasher: secret()?.hasher(),
-            missing: false,
-        })
+    #[inline]
+    pub(crate) fn new() -> Self {
+        let keys = keys();
+        Self {
+            keys,
+            client: Client {
+                fingerprint: keys.fingerprint,
+                named: Named::By {
+                    length: 0,
+                    parts: [0; Named::MOST],
+                },
+            },
+            hashed: None,
+            error: keys.error,
+        }
     }
 
-    pub(crate) fn finish(self) -> Result<Client, KeyError> {
-        if self.missing {
-            return Err(KeyError::Missing);
+    /// The client of all parts.
+    #[inline]
+    pub(crate) fn finish(&mut self) -> Result<&Client, KeyError> {
+        if let Some(error) = self.error {
+            return Err(error);
         }
-        Ok(Client(self.hasher.finish128().as_u128()))
+        if let Some(hashed) = &self.hashed {
+            self.client.named = Named::Hash(digest(hashed));
+        }
+        Ok(&self.client)
+    }
+
+    #[cold]
+    fn missing(&mut self) {
+        self.error.get_or_insert(KeyError::Missing);
     }
 
     /// Text, in UTF-8 or a superset of ASCII. Empty or blank text makes the client missing.
+    #[inline]
     pub fn text(&mut self, text: &[u8]) {
-        let blank = match std::str::from_utf8(text) {
-            Ok(text) => text.trim().is_empty(),
-            Err(_) => false,
-        };
-        self.missing |= blank;
+        // Most text begins with a letter or a digit.
+        if !text.first().is_some_and(u8::is_ascii_graphic)
+            && std::str::from_utf8(text).is_ok_and(|text| text.trim().is_empty())
+        {
+            self.missing();
+        }
         self.write(b't', text);
     }
 
     /// Bytes. None make the client missing.
+    #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) {
-        self.missing |= bytes.is_empty();
+        if bytes.is_empty() {
+            self.missing();
+        }
         self.write(b'b', bytes);
     }
 
     /// A number that is not negative.
+    #[inline]
     pub fn unsigned(&mut self, number: u128) {
-        self.write(b'n', &number.to_le_bytes());
+        self.number(b'n', number);
     }
 
     /// A number; one that is not negative is the same as given to [`unsigned`](Self::unsigned).
+    #[inline]
     pub fn signed(&mut self, number: i128) {
         match u128::try_from(number) {
             Ok(number) => self.unsigned(number),
-            Err(_) => self.write(b'-', &number.to_le_bytes()),
+            Err(_) => self.number(b'-', number as u128),
         }
     }
 
     /// A host. An IPv4-mapped IPv6 address is the IPv4 address.
+    #[inline]
     pub fn address(&mut self, address: IpAddr) {
         match address.to_canonical() {
             IpAddr::V4(ip) => self.write(b'4', &ip.octets()),
-            IpAddr::V6(ip) => self.write(b'6', &ip.octets()),
+            IpAddr::V6(ip) => self.number(b'6', u128::from_le_bytes(ip.octets())),
         }
     }
 
-    fn write(&mut self, kind: u8, part: &[u8]) {
-        let mut head = [kind; 9];
-        head[1..].copy_from_slice(&(part.len() as u64).to_le_bytes());
-        self.hasher.write(&head);
-        self.hasher.write(part);
+    /// As [`write`](Self::write) of the number's bytes, the lowest first.
+    #[inline]
+    fn number(&mut self, kind: u8, number: u128) {
+        self.mix(number as u64);
+        self.mix((number >> 64) as u64);
+        self.part(kind, &number.to_le_bytes());
     }
+
+    #[inline]
+    fn write(&mut self, kind: u8, part: &[u8]) {
+        let (words, rest) = part.as_chunks();
+        for word in words {
+            self.mix(u64::from_le_bytes(*word));
+        }
+        if !rest.is_empty() {
+            let mut word = [0; 8];
+            word[..rest.len()].copy_from_slice(rest);
+            self.mix(u64::from_le_bytes(word));
+        }
+        self.part(kind, part);
+    }
+
+    #[inline]
+    fn part(&mut self, kind: u8, part: &[u8]) {
+        self.mix((part.len() as u64) << 8 | u64::from(kind));
+        if let Named::By { length, parts } = &mut self.client.named
+            && let Some([its_kind, its_length, bytes @ ..]) =
+                parts.get_mut(usize::from(*length)..usize::from(*length) + 2 + part.len())
+        {
+            // No more than there is room for.
+            let part_length = part.len() as u8;
+            *its_kind = kind;
+            *its_length = part_length;
+            bytes.copy_from_slice(part);
+            *length += 2 + part_length;
+        } else {
+            self.hash_part(kind, part);
+        }
+    }
+
+    #[cold]
+    fn hash_part(&mut self, kind: u8, part: &[u8]) {
+        if let Named::By { length, parts } = &self.client.named {
+            self.hashed = Some(hash_parts(self.keys.secret, &parts[..usize::from(*length)]));
+            self.client.named = Named::Hash([0; 16]);
+        }
+        if let Some(hasher) = &mut self.hashed {
+            hash_part(hasher, kind, part);
+        }
+    }
+
+    /// Folds a word into both halves of the fingerprint: the product with a secret number, its upper half on its lower one, as the
+    /// hashes wyhash and foldhash do.
+    #[inline]
+    fn mix(&mut self, word: u64) {
+        for (half, factor) in self.client.fingerprint.iter_mut().zip(self.keys.factors) {
+            let product = u128::from(*half ^ word) * u128::from(factor);
+            *half = product as u64 ^ (product >> 64) as u64;
+        }
+    }
+}
+
+/// What is hashed of a part. These bytes are pinned: stores outlive the process.
+fn hash_part(hasher: &mut SipHasher24, kind: u8, part: &[u8]) {
+    let mut head = [kind; 9];
+    head[1..].copy_from_slice(&(part.len() as u64).to_le_bytes());
+    hasher.write(&head);
+    hasher.write(part);
+}
+
+/// The same of parts as [`Named::By`] has them.
+fn hash_parts(secret: HashKey, mut parts: &[u8]) -> SipHasher24 {
+    let mut hasher = secret.hasher();
+    while let [kind, length, rest @ ..] = parts {
+        let (part, rest) = rest.split_at(usize::from(*length));
+        hash_part(&mut hasher, *kind, part);
+        parts = rest;
+    }
+    hasher
+}
+
+fn digest(hasher: &SipHasher24) -> [u8; 16] {
+    hasher.finish128().as_u128().to_be_bytes()
 }
 
 impl fmt::Debug for KeyHasher {
@@ -223,7 +422,7 @@ pub(crate) fn hash_method(name: &str) -> u64 {
 
 /// Checks the deployment's secret, so that a limiter that is built says what is wrong with it.
 pub(crate) fn check_secret() -> Result<(), KeyError> {
-    secret().map(|_| ())
+    keys().error.map_or(Ok(()), Err)
 }
 
 #[derive(Clone, Copy)]
@@ -248,14 +447,29 @@ impl HashKey {
     }
 }
 
-fn secret() -> Result<HashKey, KeyError> {
-    static KEY: OnceCell<HashKey> = OnceCell::new();
-    KEY.get_or_try_init(|| {
-        HashKey::from_secret(
-            std::env::var_os(SECRET)
-                .as_deref()
-                .map(|secret| secret.as_encoded_bytes()),
-        )
-    })
-    .copied()
+/// What clients are hashed under.
+struct Keys {
+    secret: HashKey,
+    /// What is wrong with the secret. There is no client then.
+    error: Option<KeyError>,
+    /// Where the two halves of a fingerprint begin, and what they are multiplied by: random, and different in each process.
+    fingerprint: [u64; 2],
+    factors: [u64; 2],
+}
+
+#[inline]
+fn keys() -> &'static Keys {
+    static KEYS: LazyLock<Keys> = LazyLock::new(|| {
+        let secret = std::env::var_os(SECRET);
+        let secret = HashKey::from_secret(secret.as_deref().map(|secret| secret.as_encoded_bytes()));
+        // Those of the standard library come from the system's source of randomness.
+        let random = || RandomState::new().hash_one(());
+        Keys {
+            secret: secret.unwrap_or(PUBLISHED),
+            error: secret.err(),
+            fingerprint: [random(), random()],
+            factors: [random() | 1, random() | 1],
+        }
+    });
+    &KEYS
 }

@@ -30,6 +30,7 @@ mod registry;
 mod rejection;
 mod report;
 mod rule;
+mod scopes;
 mod span;
 mod store;
 mod to_key;

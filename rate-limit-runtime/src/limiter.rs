@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use smallvec::{SmallVec, smallvec};
 
+use crate::algorithm::Answer;
 use crate::decision::Decision;
 use crate::error::{BuildError, StoreError, StoreErrorKind};
 use crate::failure::OnStoreError;
@@ -17,7 +18,7 @@ use crate::observe::{self, Stopwatch};
 use crate::permit::{Admitted, DecidedBy, Permit};
 use crate::policies::Policies;
 use crate::policy::{Algorithm, Policy};
-use crate::registry::{self, Numbers};
+use crate::registry;
 use crate::rejection::{Rejection, RejectionKind};
 use crate::rule::Rule;
 use crate::store::{Change, Charge, MemoryStore, Reply, Settlement, Store};
@@ -56,6 +57,8 @@ pub struct Limiter(Arc<Inner>);
 
 struct Inner {
     store: Arc<dyn Store>,
+    /// The store, if it is the embedded one.
+    embedded: Option<MemoryStore>,
     fallback: MemoryStore,
     on_store_error: OnStoreError,
     instances: NonZeroU32,
@@ -112,7 +115,9 @@ impl Limiter {
         policies: Policies,
     ) -> Self {
         observe::describe();
+        let any: &dyn std::any::Any = &*store;
         Self(Arc::new(Inner {
+            embedded: any.downcast_ref().cloned(),
             store,
             fallback,
             on_store_error,
@@ -307,21 +312,14 @@ impl Limiter {
         refuse(wrong)
     }
 
-    /// The policies that hold now for rules of a function, each in its place; `None` where there is none by the name.
-    pub(crate) fn policies_of(
-        &self,
-        method: Method,
-        rules: impl IntoIterator<Item = (Numbers, u8)>,
-    ) -> SmallVec<[Option<Policy>; 2]> {
-        let held = match self.0.has_policies.load(Ordering::Acquire) {
-            true => Some(self.0.policies.read().unwrap_or_else(PoisonError::into_inner)),
-            false => None,
-        };
-        let policy = |(numbers, place)| match numbers {
-            Numbers::Own(policy) => held.as_ref().and_then(|held| held.of(method, place)).or(Some(policy)),
-            Numbers::Named(name) => held.as_ref().and_then(|held| held.get(name)),
-        };
-        rules.into_iter().map(policy).collect()
+    /// Goes on with the policies that hold now, if there are any: they do not change meanwhile.
+    #[inline]
+    pub(crate) fn with_policies<R>(&self, go_on: impl FnOnce(Option<&Policies>) -> R) -> R {
+        if self.0.has_policies.load(Ordering::Acquire) {
+            go_on(Some(&self.0.policies.read().unwrap_or_else(PoisonError::into_inner)))
+        } else {
+            go_on(None)
+        }
     }
 
     /// Whether the store did not decide when it was last asked, so that calls are decided as `on_store_error` says: for a health check.
@@ -335,6 +333,13 @@ impl Limiter {
     #[must_use]
     pub fn unsettled(&self) -> u64 {
         self.0.unsettled.load(Ordering::Relaxed)
+    }
+
+    /// The store, if it is the embedded one and no policies are configured.
+    #[inline]
+    pub(crate) fn embedded_without_policies(&self) -> Option<&MemoryStore> {
+        let embedded = self.0.embedded.as_ref();
+        embedded.filter(|_| !self.0.has_policies.load(Ordering::Acquire))
     }
 
     /// Charges at once, where the store need not wait; nothing is then allocated.
@@ -425,7 +430,7 @@ impl Limiter {
         }
         if !rules.iter().any(|rule| self.mode(rule) == OnStoreError::Local) {
             observe::store_error(&*self.0.store, error.kind(), OnStoreError::Open);
-            observe::decided(rules[0].charge().key.method(), None, None);
+            observe::decided(&rules[0].charge().key.method(), None, None);
             return Ok(Permit::unseen(self));
         }
         observe::store_error(&*self.0.store, error.kind(), OnStoreError::Local);
@@ -446,13 +451,13 @@ impl Limiter {
     fn judge(self, rules: &[Rule], verdict: Verdict, by: DecidedBy, mirrored: &[Hit]) -> Result<Permit, Rejection> {
         let refuse = |kind, place: usize| {
             let rule = &rules[place.min(rules.len() - 1)];
-            observe::decided(rule.charge().key.method(), Some(kind), Some(by));
+            observe::decided(&rule.charge().key.method(), Some(kind), Some(by));
             Err(reject(kind, rule).with_decision(decision(rule.policy, &verdict)))
         };
         match &verdict {
             Verdict::Allowed { tightest, hits, .. } => {
                 let policy = rules[*tightest.min(&(rules.len() - 1))].policy;
-                observe::decided(rules[0].charge().key.method(), None, Some(by));
+                observe::decided(&rules[0].charge().key.method(), None, Some(by));
                 for (rule, hit) in rules.iter().zip(hits) {
                     if rule.observe && *hit == Hit::NONE && rule.cost > 0 {
                         let method = rule.charge().key.method();
@@ -492,7 +497,7 @@ impl Limiter {
     }
 
     /// A reset that fails never changes the answer of the call: it is traced and counted.
-    pub(crate) fn note_unsettled(&self, method: Method, error: &StoreError) {
+    pub(crate) fn note_unsettled(&self, method: &Method, error: &StoreError) {
         self.0.unsettled.fetch_add(1, Ordering::Relaxed);
         observe::unsettled(method, error.kind());
         let (method, class) = (method.name(), observe::class(error.kind()));
@@ -546,42 +551,30 @@ fn refuse(wrong: Vec<String>) -> Result<(), BuildError> {
 
 /// A rejection that nobody decided.
 fn turn_away(kind: RejectionKind, rule: &Rule) -> Rejection {
-    observe::decided(rule.charge().key.method(), Some(kind), None);
+    observe::decided(&rule.charge().key.method(), Some(kind), None);
     reject(kind, rule)
 }
 
 fn reject(kind: RejectionKind, rule: &Rule) -> Rejection {
-    Rejection::new(kind, rule.charge().key.method().label(), rule.policy)
+    Rejection::new(kind, &rule.charge().key.method(), rule.policy)
 }
 
 fn decision(policy: Policy, verdict: &Verdict) -> Decision {
-    let decision = Decision {
-        allowed: false,
-        policy,
-        remaining: 0,
-        retry_after: None,
-        reset_after: Duration::ZERO,
-    };
-    match *verdict {
+    let answer = match *verdict {
         Verdict::Allowed {
             remaining, reset_after, ..
-        } => Decision {
-            allowed: true,
-            remaining,
-            reset_after: Duration::from_micros(reset_after),
-            ..decision
-        },
+        } => Answer::Fits { remaining, reset_after },
         Verdict::Denied {
             retry_after,
             reset_after,
             ..
-        } => Decision {
-            retry_after: Some(Duration::from_micros(retry_after)),
-            reset_after: Duration::from_micros(reset_after),
-            ..decision
+        } => Answer::Refused {
+            retry_after,
+            reset_after,
         },
-        Verdict::Impossible { .. } => decision,
-    }
+        Verdict::Impossible { .. } => Answer::Never,
+    };
+    Decision::new(policy, answer)
 }
 
 /// Sets up a [`Limiter`].

@@ -29,6 +29,7 @@ impl Method {
     }
 
     /// The name: `my_service::login`, `<my_service::Portal as my_service::Api>::login`, or as given.
+    #[inline]
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
@@ -37,23 +38,30 @@ impl Method {
     /// The last segment of the name, to be shown to callers: `login`.
     #[must_use]
     pub fn label(&self) -> &'static str {
-        self.name.rsplit("::").next().unwrap_or(self.name)
+        label(self.name)
     }
 
-    /// The method as the counters of one rule know it: by the algorithm too, and by the place of the rule among those of a
-    /// call, the first being 0, so that two rules never share a counter.
+    /// The method as the counters of one rule know it.
+    #[inline]
     #[must_use]
     pub(crate) const fn counted_by(self, algorithm: Algorithm, place: u8) -> Self {
+        Self {
+            hash: self.hash_counted_by(algorithm, place),
+            ..self
+        }
+    }
+
+    /// Its hash by the algorithm too, and by the place of the rule among those of a call, the first being 0, so that two rules never
+    /// share a counter.
+    #[inline]
+    pub(crate) const fn hash_counted_by(&self, algorithm: Algorithm, place: u8) -> u64 {
         let algorithm = match algorithm {
             Algorithm::SlidingWindow => 0,
             Algorithm::TokenBucket => 1,
             Algorithm::FixedWindow => 2,
         };
         let variant = (place as u64) << 8 | algorithm;
-        Self {
-            hash: self.hash.wrapping_add(variant.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
-            ..self
-        }
+        self.hash.wrapping_add(variant.wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
     /// The hash of the name, as it stands in store keys. It is the same on every machine, compiler and release.
@@ -61,6 +69,11 @@ impl Method {
     pub const fn hash(&self) -> u64 {
         self.hash
     }
+}
+
+/// The last segment of a name.
+pub(crate) fn label(name: &'static str) -> &'static str {
+    name.rsplit("::").next().unwrap_or(name)
 }
 
 impl PartialEq for Method {
@@ -116,15 +129,21 @@ impl Site {
         }
     }
 
-    pub(crate) fn method(&'static self) -> Method {
-        *self.method.get_or_init(|| match self.origin {
+    #[inline]
+    pub(crate) fn method(&'static self) -> &'static Method {
+        self.method.get_or_init(|| self.find_method())
+    }
+
+    #[cold]
+    fn find_method(&'static self) -> Method {
+        match self.origin {
             Origin::Named(name) => Method::named(name),
             Origin::Derived(type_name) => {
                 let method = Method::named(enclosing_function(type_name()).leak());
                 report_if_taken(method, self);
                 method
             }
-        })
+        }
     }
 }
 

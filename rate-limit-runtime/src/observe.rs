@@ -25,9 +25,10 @@ macro_rules! count {
 }
 
 /// A call was decided: admitted, or turned away for this reason. `by` is `None` where nobody was asked, or nobody answered.
-pub(crate) fn decided(method: Method, refused: Option<RejectionKind>, by: Option<DecidedBy>) {
+#[inline]
+pub(crate) fn decided(method: &Method, refused: Option<RejectionKind>, by: Option<DecidedBy>) {
     #[cfg(feature = "metrics")]
-    self::decisions::count(method, refused, by);
+    self::decisions::count(*method, refused, by);
     #[cfg(not(feature = "metrics"))]
     let _ = (method, refused, by);
 }
@@ -43,7 +44,7 @@ pub(crate) fn store_error(store: &dyn Store, error: StoreErrorKind, held: OnStor
 }
 
 /// A call that was to be settled could not be.
-pub(crate) fn unsettled(method: Method, error: StoreErrorKind) {
+pub(crate) fn unsettled(method: &Method, error: StoreErrorKind) {
     count!("rate_limit_unsettled_total", "method" => method.name(), "class" => class(error));
 }
 

@@ -76,7 +76,7 @@ impl Policies {
     }
 
     /// What holds in place of the numbers of a function's own, for its rule in this place.
-    pub(crate) fn of(&self, method: Method, place: u8) -> Option<Policy> {
+    pub(crate) fn of(&self, method: &Method, place: u8) -> Option<Policy> {
         let place = self.place(method.name(), suffix(place)).ok()?;
         Some(self.entries[place].1)
     }
@@ -158,7 +158,7 @@ mod tests {
     fn the_second_rule_of_a_function_has_an_entry_of_its_own() {
         let names = ["m::a", "m::a#2", "m::a#3", "m::ab", "m::b", "m"];
         let policies: Policies = names.into_iter().zip((1..).map(policy)).collect();
-        let count = |name, place| policies.of(Method::named(name), place).map(|policy| policy.count());
+        let count = |name, place| policies.of(&Method::named(name), place).map(|policy| policy.count());
         assert_eq!(
             [0, 1, 2, 3].map(|place| count("m::a", place)),
             [Some(1), Some(2), Some(3), None]

@@ -1,6 +1,6 @@
 //! Every annotated function of the program: each expansion registers its own.
 
-use crate::method::Site;
+use crate::method::{Method, Site};
 use crate::policies::{Policies, nearest, suffix};
 use crate::policy::Policy;
 
@@ -20,6 +20,16 @@ impl Numbers {
         match self {
             Self::Own(policy) => Self::Own(policy.block(std::time::Duration::from_micros(time))),
             named => named,
+        }
+    }
+
+    /// The policy that holds for a rule of a function, by the policies of a limiter, if it has any. `None` if there is none by the name.
+    #[inline]
+    pub(crate) fn policy(&self, policies: Option<&Policies>, method: &Method, place: u8) -> Option<Policy> {
+        match (self, policies) {
+            (Self::Own(policy), None) => Some(*policy),
+            (Self::Own(policy), Some(policies)) => policies.of(method, place).or(Some(*policy)),
+            (Self::Named(name), policies) => policies?.get(name),
         }
     }
 }
@@ -78,10 +88,10 @@ pub(crate) struct RegisteredRule {
 impl RegisteredRule {
     /// The policy that holds for it, as far as it is known.
     pub(crate) fn policy(&self, policies: &Policies) -> Option<Policy> {
+        let method = self.site.method();
         match self.numbers {
-            Some(Numbers::Named(name)) => policies.get(name),
-            Some(Numbers::Own(policy)) => policies.of(self.site.method(), self.place).or(Some(policy)),
-            None => policies.of(self.site.method(), self.place),
+            Some(numbers) => numbers.policy(Some(policies), method, self.place),
+            None => policies.of(method, self.place),
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::decision::Decision;
 use crate::key::KeyError;
-use crate::method::Method;
+use crate::method::{Method, label};
 use crate::observe;
 use crate::policy::Policy;
 use crate::span::Span;
@@ -18,6 +18,7 @@ use crate::span::Span;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection {
     kind: RejectionKind,
+    /// Its whole name.
     method: &'static str,
     policy: Policy,
     decision: Option<Decision>,
@@ -45,24 +46,26 @@ pub enum RejectionKind {
 }
 
 impl Rejection {
-    pub(crate) const fn new(kind: RejectionKind, method: &'static str, policy: Policy) -> Self {
+    #[inline]
+    pub(crate) const fn new(kind: RejectionKind, method: &Method, policy: Policy) -> Self {
         Self {
             kind,
-            method,
+            method: method.name(),
             policy,
             decision: None,
         }
     }
 
     /// Of a call that has no client, which the log says: it is a fault of the service.
-    pub(crate) fn of_nobody(error: &KeyError, method: Method, policy: Policy) -> Self {
+    #[cold]
+    pub(crate) fn of_nobody(error: &KeyError, method: &Method, policy: Policy) -> Self {
         tracing::error!(method = method.name(), %error, "a call was turned away");
         let kind = match error {
             KeyError::Missing | KeyError::Nobody => RejectionKind::MissingClient,
             KeyError::Secret => RejectionKind::Misconfigured,
         };
         observe::decided(method, Some(kind), None);
-        Self::new(kind, method.label(), policy)
+        Self::new(kind, method, policy)
     }
 
     pub(crate) const fn with_decision(self, decision: Decision) -> Self {
@@ -86,8 +89,8 @@ impl Rejection {
 
     /// The last segment of the function's name, such as `login`.
     #[must_use]
-    pub const fn method(&self) -> &'static str {
-        self.method
+    pub fn method(&self) -> &'static str {
+        label(self.method)
     }
 
     /// The policy of the rule that refused; one that admits nothing where the limiter has none by the name that the function asks
@@ -112,7 +115,7 @@ impl Rejection {
 
 impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { method, policy, .. } = self;
+        let (method, policy) = (self.method(), self.policy);
         match (self.kind, self.retry_after()) {
             (RejectionKind::Limited, Some(wait)) => write!(
                 f,

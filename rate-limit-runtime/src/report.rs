@@ -4,8 +4,10 @@ use std::cell::Cell;
 use std::future::Future;
 
 use crate::decision::Decision;
+use crate::method::Method;
 use crate::permit::Permit;
 use crate::rejection::Rejection;
+use crate::scopes::Scope;
 
 tokio::task_local! {
     static REPORT: Cell<Option<Report>>;
@@ -20,32 +22,26 @@ pub(crate) struct Report {
 
 /// Runs a future, and tells the tightest decision of all that were made in it.
 #[cfg_attr(not(any(feature = "actix-web", feature = "axum")), allow(dead_code))]
-pub(crate) async fn collect<F: Future>(future: F) -> (F::Output, Option<Report>) {
-    REPORT
-        .scope(Cell::new(None), async {
-            let output = future.await;
-            (output, REPORT.with(Cell::take))
-        })
-        .await
+pub(crate) fn collect<F: Future>(future: F) -> impl Future<Output = (F::Output, Option<Report>)> {
+    Scope::new(REPORT.scope(Cell::new(None), async {
+        let output = future.await;
+        (output, REPORT.with(Cell::take))
+    }))
 }
 
 /// Notes what was decided on a call, if somebody collects that.
-pub(crate) fn note_answer(name: &'static str, answer: &Result<Permit, Rejection>) {
+pub(crate) fn note_answer(method: &Method, answer: &Result<Permit, Rejection>) {
     let decision = match answer {
         Ok(permit) => permit.decision(),
         Err(rejection) => rejection.decision(),
     };
-    if let Some(decision) = decision {
-        note(name, *decision);
-    }
-}
-
-fn note(name: &'static str, decision: Decision) {
+    let Some(decision) = decision else { return };
     let _ = REPORT.try_with(|report| {
         let tighter = report.get().is_none_or(|before| {
             (decision.allowed, decision.remaining) < (before.decision.allowed, before.decision.remaining)
         });
         if tighter {
+            let (name, decision) = (method.label(), *decision);
             report.set(Some(Report { name, decision }));
         }
     });

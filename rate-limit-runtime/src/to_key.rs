@@ -106,6 +106,7 @@ impl ToKey for Vec<u8> {
 macro_rules! numbers {
     ($as:ident: $($number:ty)*) => {$(
         impl ToKey for $number {
+            #[inline]
             fn to_key(&self, hasher: &mut KeyHasher) {
                 hasher.$as((*self).into());
             }

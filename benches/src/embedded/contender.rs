@@ -1,11 +1,13 @@
 //! Who decides. Each has its limit over an hour, so that nothing comes back while it is measured.
 
 use std::num::NonZeroU32;
-use std::sync::Arc;
+use std::pin::pin;
+use std::sync::{Arc, LazyLock};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
-use rate_limit::{Limiter, MemoryStore, Rejection, limit_per_time};
+use rate_limit::{Client, Key, Limiter, MemoryStore, Method, Rejection, install, limit_per_time};
 use trypema::local::LocalRateLimiterProvider;
 use trypema::{RateLimit, RateLimitDecision, RateLimiterBuilder as _, WindowSize};
 
@@ -24,10 +26,18 @@ pub trait Contender: Sync {
     fn decide(&self, clients: &[u128]) -> usize;
 }
 
+/// The installed limiter, as a service has it. Its store is emptied after each use.
 pub struct Ours {
-    limiter: Limiter,
     limit: u32,
+    clients: u128,
 }
+
+static STORE: LazyLock<MemoryStore> = LazyLock::new(|| {
+    let store = MemoryStore::builder().capacity(500_000).build();
+    let limiter = Limiter::builder().store(store.clone()).build().expect("it is set up");
+    install(limiter).expect("it is the only one");
+    store
+});
 
 #[limit_per_time(count = LIMIT, window = "1h", key = client, name = "call")]
 async fn call<const LIMIT: u32>(client: u128) -> Result<(), Rejection> {
@@ -39,12 +49,23 @@ async fn several_calls<const LIMIT: u32>(client: u128, calls: u32) -> Result<(),
     Ok(())
 }
 
-impl Ours {
-    fn run<F: Future>(&self, future: F) -> F::Output {
-        let runtime = tokio::runtime::Builder::new_current_thread().build();
-        runtime
-            .expect("it needs no more than memory")
-            .block_on(self.limiter.scope(future))
+/// A future that never waits.
+fn now<F: Future>(future: F) -> F::Output {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("a decision in memory does not wait"),
+    }
+}
+
+impl Drop for Ours {
+    fn drop(&mut self) {
+        let limiter = Limiter::builder().store(STORE.clone()).build().expect("it is set up");
+        for client in 0..self.clients {
+            let client = Client::of(&client).expect("it names somebody");
+            now(limiter.reset(Key::new(Method::named("call"), client))).expect("it is in memory");
+        }
+        STORE.sweep();
+        assert!(STORE.is_empty());
     }
 }
 
@@ -52,41 +73,34 @@ impl Contender for Ours {
     const NAME: &'static str = "ours";
 
     fn new(limit: u32, clients: usize) -> Self {
-        // Counters fall to the parts of the store by chance.
-        let store = MemoryStore::builder().capacity(2 * clients + 1_000).build();
-        let limiter = Limiter::builder().store(store).build();
+        LazyLock::force(&STORE);
         Self {
-            limiter: limiter.expect("it is set up"),
             limit,
+            clients: clients as u128,
         }
     }
 
     fn spend(&self, client: u128, calls: u32) {
-        let admitted = self.run(async {
-            match self.limit {
-                5 => several_calls::<5>(client, calls).await,
-                100 => several_calls::<100>(client, calls).await,
-                _ => several_calls::<10_000>(client, calls).await,
-            }
-        });
+        let admitted = match self.limit {
+            5 => now(several_calls::<5>(client, calls)),
+            100 => now(several_calls::<100>(client, calls)),
+            _ => now(several_calls::<10_000>(client, calls)),
+        };
         admitted.expect("it fits");
     }
 
     fn decide(&self, clients: &[u128]) -> usize {
-        async fn each<const LIMIT: u32>(clients: &[u128]) -> usize {
-            let mut admitted = 0;
-            for client in clients {
-                admitted += usize::from(call::<LIMIT>(*client).await.is_ok());
-            }
-            admitted
+        fn each<const LIMIT: u32>(clients: &[u128]) -> usize {
+            clients
+                .iter()
+                .filter(|client| now(call::<LIMIT>(**client)).is_ok())
+                .count()
         }
-        self.run(async {
-            match self.limit {
-                5 => each::<5>(clients).await,
-                100 => each::<100>(clients).await,
-                _ => each::<10_000>(clients).await,
-            }
-        })
+        match self.limit {
+            5 => each::<5>(clients),
+            100 => each::<100>(clients),
+            _ => each::<10_000>(clients),
+        }
     }
 }
 

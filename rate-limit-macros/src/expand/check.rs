@@ -21,17 +21,23 @@ use crate::target::MARKER;
 ///     use ::rate_limit::__private as __rate_limit;
 ///     static __RATE_LIMIT_SITE: __rate_limit::Site = __rate_limit::Site::derived(|| ());
 ///     __rate_limit::register!(__RATE_LIMIT_SITE: [sliding_window(5, 600_000_000)]);
-///     let client = __rate_limit::KeyParts::new().part(&(form.user)).finish();
-///     let policy = __rate_limit::sliding_window(5, 600_000_000);
-///     let call = __rate_limit::Call::new(&__RATE_LIMIT_SITE).rule(policy, client);
-///     if let Err(rejection) = call.admit().await {
+///     let answer = {
+///         let mut key = __rate_limit::key_hasher();
+///         let mut call = __rate_limit::Call::new(&__RATE_LIMIT_SITE);
+///         let client = __rate_limit::KeyParts::new(&mut key).part(&(form.user)).finish();
+///         let policy = const { &__rate_limit::sliding_window(5, 600_000_000) };
+///         __rate_limit::Call::rule(&mut call, policy, client);
+///         __rate_limit::Call::admit(&call)
+///     };
+///     if let Err(rejection) = match answer.now() { Ok(answer) => answer, Err(answer) => answer.await } {
 ///         return <Result<Token, Error> as __rate_limit::FromRejection>::from_rejection(rejection);
 ///     }
 ///     { BODY }
 /// }
 /// ```
 ///
-/// With `permit = name`, `let permit = match call.permit().await { .. }; let name = &permit;` stand in place of the `if`. For `impl
+/// The call is in a block of its own, so that the future has no room for it while it waits, nor for an answer that is there at once. With `permit = name`, `let permit = match
+/// answer.await { .. }; let name = &permit;` stand in place of the `if`. For `impl
 /// IntoResponse` the last is `Either::Passed(async move { MENTIONS { BODY } }.await)`, beside `Either::Refused(rejection)`: the body
 /// and a refusal are two types, made one.
 pub(super) fn checked(model: &mut Model, call: &TokenStream, body: &TokenStream) -> TokenStream {
@@ -45,13 +51,24 @@ pub(super) fn checked(model: &mut Model, call: &TokenStream, body: &TokenStream)
     };
     let decide = decide(&model.rules);
     let admit = match &model.rules.permit {
-        None => quote_spanned! {Span::mixed_site()=>
-            if let ::core::result::Result::Err(__rejection) = __call.#decide.await {
-                return #refusal;
+        None => {
+            let answer = match model.rules.within {
+                Some(_) => quote_spanned!(Span::mixed_site()=> __answer.await),
+                None => quote_spanned! {Span::mixed_site()=>
+                    match __answer.now() {
+                        ::core::result::Result::Ok(__answer) => __answer,
+                        ::core::result::Result::Err(__answer) => __answer.await,
+                    }
+                },
+            };
+            quote_spanned! {Span::mixed_site()=>
+                if let ::core::result::Result::Err(__rejection) = #answer {
+                    return #refusal;
+                }
             }
-        },
+        }
         Some(name) => quote_spanned! {Span::mixed_site()=>
-            let __permit = match __call.#decide.await {
+            let __permit = match __answer.await {
                 ::core::result::Result::Ok(__permit) => __permit,
                 ::core::result::Result::Err(__rejection) => return #refusal,
             };
@@ -59,7 +76,8 @@ pub(super) fn checked(model: &mut Model, call: &TokenStream, body: &TokenStream)
         },
     };
     let deny = deny(model, &refusal);
-    quote!(#deny #call #admit #body)
+    let answer = quote_spanned!(Span::mixed_site()=> let __answer = { #call #decide };);
+    quote!(#deny #answer #admit #body)
 }
 
 /// Asks the limiter, or the caller's transaction, which is borrowed for as long as that takes.
@@ -68,13 +86,13 @@ fn decide(rules: &Rules) -> TokenStream {
     match &rules.within {
         None => {
             let method = local(method);
-            quote_spanned!(Span::mixed_site()=> #method())
+            quote_spanned!(Span::mixed_site()=> __rate_limit::Call::#method(&__call))
         }
         Some(transaction) => {
             let span = transaction.span().resolved_at(Span::mixed_site());
             let transaction = quote_spanned!(span=> __rate_limit::within(&mut *(#transaction)));
             let method = local(&format!("{method}_within"));
-            quote_spanned!(Span::mixed_site()=> #method(#transaction))
+            quote_spanned!(Span::mixed_site()=> __rate_limit::Call::#method(&__call, #transaction))
         }
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn policy(policy: &Policy) -> TokenStream {
             quote_spanned!(span=> <Self as #of>::#policy())
         }
         (Policy::Own(own), None) => constant(own),
-        (_, known) => quote_spanned!(Span::mixed_site()=> __rate_limit::#known),
+        (_, known) => quote_spanned!(Span::mixed_site()=> const { &__rate_limit::#known }),
     }
 }
 
@@ -65,7 +65,7 @@ fn constant(own: &OwnPolicy) -> TokenStream {
         let block = length(block, "block");
         quote_spanned!(Span::mixed_site()=> .block(#block))
     });
-    quote_spanned!(Span::mixed_site()=> const { __rate_limit::Numbers::Own(__rate_limit::Policy::#algorithm(#count, #span)#block) })
+    quote_spanned!(Span::mixed_site()=> const { &__rate_limit::Numbers::Own(__rate_limit::Policy::#algorithm(#count, #span)#block) })
 }
 
 /// The constructor, and both numbers, each with what checks it.
@@ -94,7 +94,7 @@ pub(crate) fn policy_of_trait(rules: &Rules) -> TokenStream {
     };
     quote_spanned! {Span::mixed_site()=>
         #[doc(hidden)]
-        fn #name() -> #krate::__private::Numbers
+        fn #name() -> &'static #krate::__private::Numbers
         where
             Self: ::core::marker::Sized,
         {

@@ -14,8 +14,8 @@ use crate::ret::Ret;
 ///     let admitted = &mut permit;
 ///     SETTLE, of async move {
 ///         MENTIONS
-///         let client = ..; let policy = ..; let call = ..;
-///         if let Err(rejection) = call.settled(admitted).await {
+///         let answer = { let mut call = ..; ..; Call::settled(&call, admitted) };
+///         if let Err(rejection) = answer.await {
 ///             return <Result<Token, Error> as __rate_limit::FromRejection>::from_rejection(rejection);
 ///         }
 ///         { BODY }
@@ -39,9 +39,9 @@ pub(super) fn settled(model: &mut Model, call: &TokenStream, body: &TokenStream)
         let settle = settle(model, &out);
         return quote_spanned! {Span::mixed_site()=>
             #deny
-            #call
             let mut __permit = ::core::option::Option::None;
-            if let ::core::result::Result::Err(__rejection) = __call.settled(&mut __permit).await {
+            let __answer = { #call __rate_limit::Call::settled(&__call, &mut __permit) };
+            if let ::core::result::Result::Err(__rejection) = __answer.await {
                 return #refusal;
             }
             #settle
@@ -57,8 +57,8 @@ pub(super) fn settled(model: &mut Model, call: &TokenStream, body: &TokenStream)
             async #owning {
                 #mentions
                 #deny
-                #call
-                if let ::core::result::Result::Err(__rejection) = __call.settled(__admitted).await {
+                let __answer = { #call __rate_limit::Call::settled(&__call, __admitted) };
+                if let ::core::result::Result::Err(__rejection) = __answer.await {
                     return #refusal;
                 }
                 #body

@@ -16,3 +16,17 @@ pub(crate) enum Answer {
     /// It will never fit.
     Never,
 }
+
+impl Answer {
+    /// Refuses for no less than this, if it refuses.
+    pub(crate) fn lasts(&mut self, blocked: u64) {
+        if let Self::Refused {
+            retry_after,
+            reset_after,
+        } = self
+        {
+            *retry_after = blocked.max(*retry_after);
+            *reset_after = blocked.max(*reset_after);
+        }
+    }
+}

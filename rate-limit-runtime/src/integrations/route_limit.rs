@@ -1,7 +1,7 @@
 //! A limit on a route, whatever the framework.
 
 use crate::charged;
-use crate::current::current;
+use crate::current::with_current;
 use crate::failure::OnStoreError;
 use crate::key::{Client, Key, KeyError};
 use crate::limiter::Limiter;
@@ -33,13 +33,14 @@ impl RouteLimit {
     /// Charges a request of this client, and tells on which counter.
     pub(crate) async fn admit(&self, client: Option<Result<Client, KeyError>>) -> Result<Key, Rejection> {
         let client = client.unwrap_or(Err(KeyError::Missing));
-        let client = client.map_err(|error| Rejection::of_nobody(&error, self.method, self.policy))?;
+        let client = client.map_err(|error| Rejection::of_nobody(&error, &self.method, self.policy))?;
         let mut rule = Rule::new(self.policy, Key::new(self.method, client));
         if let Some(mode) = self.on_store_error {
             rule = rule.on_store_error(mode);
         }
-        let answer = current(self.limiter.clone()).check(rule).await;
-        report::note_answer(self.method.label(), &answer);
+        let limiter = with_current(self.limiter.as_ref(), Limiter::clone);
+        let answer = limiter.check(rule).await;
+        report::note_answer(&self.method, &answer);
         answer.map(|_| rule.charge().key)
     }
 

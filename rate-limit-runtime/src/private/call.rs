@@ -8,38 +8,50 @@ use std::time::{Duration, SystemTime};
 use smallvec::SmallVec;
 
 use super::within::Within;
+use crate::algorithm::Answer;
 use crate::charged;
 use crate::client;
-use crate::current::{self, current};
+use crate::current;
+use crate::decision::Decision;
 use crate::failure::OnStoreError;
-use crate::key::{Client, Key, KeyError};
+use crate::key::{Client, Id, Key, KeyError};
 use crate::limiter::{Limiter, Rules};
 use crate::method::{Method, Site};
 use crate::observe;
-use crate::permit::{Permit, Settle};
+use crate::permit::{DecidedBy, Permit, Settle};
+use crate::policies::Policies;
 use crate::policy::{Algorithm, Policy};
 use crate::registry::Numbers;
 use crate::rejection::{Rejection, RejectionKind};
 use crate::report;
 use crate::rule::Rule;
-use crate::store::Reply;
+use crate::scopes;
+use crate::store::{Demand, MemoryStore, Reply};
 
 /// What is known of a call before it is decided.
 #[derive(Debug)]
-pub struct Call {
+pub struct Call<'a> {
     site: &'static Site,
-    rules: SmallVec<[Asked; 2]>,
+    rules: SmallVec<[Asked<'a>; 2]>,
     /// The place of the next rule.
     place: u8,
     at: Option<SystemTime>,
     limiter: Option<Limiter>,
 }
 
+/// What most calls are: by a single rule of constant numbers, in the embedded store, with nothing set around them. They are decided with
+/// nothing that only others need.
+struct Simple<'a> {
+    store: &'a MemoryStore,
+    id: Id,
+    demand: Demand<'a>,
+}
+
 /// One rule of a call: of each attribute, unless it is skipped.
 #[derive(Debug)]
-struct Asked {
-    numbers: Numbers,
-    client: Result<Client, KeyError>,
+struct Asked<'a> {
+    numbers: &'static Numbers,
+    client: Result<&'a Client, KeyError>,
     place: u8,
     cost: u32,
     observe: bool,
@@ -58,9 +70,9 @@ pub enum SettleOn {
     RefundOnError,
 }
 
-impl Asked {
-    fn rule(&self, call: &Call, policy: Policy, client: Client) -> Rule {
-        let mut rule = Rule::new(policy, Key::new(call.site.method(), client))
+impl Asked<'_> {
+    fn rule(&self, call: &Call<'_>, policy: Policy, client: Client) -> Rule {
+        let mut rule = Rule::new(policy, Key::new(*call.site.method(), client))
             .place(self.place)
             .cost(self.cost);
         if self.observe {
@@ -76,8 +88,9 @@ impl Asked {
     }
 }
 
-impl Call {
+impl<'a> Call<'a> {
     /// A call of the function at `site`.
+    #[inline]
     #[must_use]
     pub const fn new(site: &'static Site) -> Self {
         Self {
@@ -90,8 +103,8 @@ impl Call {
     }
 
     /// One more rule.
-    #[must_use]
-    pub fn rule(mut self, numbers: Numbers, client: Result<Client, KeyError>) -> Self {
+    #[inline]
+    pub fn rule(&mut self, numbers: &'static Numbers, client: Result<&'a Client, KeyError>) {
         self.rules.push(Asked {
             numbers,
             client,
@@ -101,74 +114,125 @@ impl Call {
             on_store_error: None,
             settle: None,
         });
-        self.skip()
+        self.skip();
     }
 
     /// A rule that does not hold for this call: those after it keep their places.
-    #[must_use]
-    pub fn skip(mut self) -> Self {
+    #[inline]
+    pub fn skip(&mut self) {
         self.place += 1;
-        self
     }
 
     /// What `cost = ..` says of the last rule.
-    #[must_use]
-    pub fn cost(self, cost: u32) -> Self {
-        self.with(|rule| rule.cost = cost)
+    #[inline]
+    pub fn cost(&mut self, cost: u32) {
+        self.change_last(|rule| rule.cost = cost);
     }
 
     /// What `observe` says of the last rule.
-    #[must_use]
-    pub fn observe(self) -> Self {
-        self.with(|rule| rule.observe = true)
+    #[inline]
+    pub fn observe(&mut self) {
+        self.change_last(|rule| rule.observe = true);
     }
 
     /// What `on_store_error = ..` says of the last rule.
-    #[must_use]
-    pub fn on_store_error(self, mode: OnStoreError) -> Self {
-        self.with(|rule| rule.on_store_error = Some(mode))
+    #[inline]
+    pub fn on_store_error(&mut self, mode: OnStoreError) {
+        self.change_last(|rule| rule.on_store_error = Some(mode));
     }
 
     /// What `reset_on_success`, `refund_on_success` or `refund_on_error` says of the last rule.
-    #[must_use]
-    pub fn settle(self, settle: SettleOn) -> Self {
-        self.with(|rule| rule.settle = Some(settle))
+    #[inline]
+    pub fn settle(&mut self, settle: SettleOn) {
+        self.change_last(|rule| rule.settle = Some(settle));
     }
 
-    fn with(mut self, change: impl FnOnce(&mut Asked)) -> Self {
+    #[inline]
+    fn change_last(&mut self, change: impl FnOnce(&mut Asked<'a>)) {
         self.rules.last_mut().map(change);
-        self
     }
 
     /// What `at = ..` says.
-    #[must_use]
-    pub fn at(mut self, at: SystemTime) -> Self {
+    #[inline]
+    pub fn at(&mut self, at: SystemTime) {
         self.at = Some(at);
-        self
     }
 
     /// What `limiter = ..` gives.
-    #[must_use]
-    pub fn limiter(mut self, limiter: Limiter) -> Self {
+    #[inline]
+    pub fn limiter(&mut self, limiter: Limiter) {
         self.limiter = Some(limiter);
-        self
     }
 
     /// Decides the call: by the embedded store at once, without allocating.
-    pub fn admit(self) -> Reply<Result<(), Rejection>> {
-        self.permit().map(|permit| permit.map(drop))
+    pub fn admit(&self) -> Reply<Result<(), Rejection>> {
+        let Some(simple) = self.as_simple() else {
+            return self.permit().map(|permit| permit.map(drop));
+        };
+        match simple.store.admit(simple.id, simple.demand) {
+            None => {
+                observe::decided(self.site.method(), None, Some(DecidedBy::Store));
+                Reply::ready(Ok(()))
+            }
+            Some(answer) => self.refused(simple.demand.policy, answer),
+        }
+    }
+
+    #[inline]
+    fn as_simple(&self) -> Option<Simple<'_>> {
+        let [
+            Asked {
+                numbers: Numbers::Own(policy),
+                client: Ok(client),
+                place,
+                cost,
+                observe: false,
+                ..
+            },
+        ] = &self.rules[..]
+        else {
+            return None;
+        };
+        if self.at.is_some() || scopes::any() {
+            return None;
+        }
+        let limiter = self.limiter.as_ref().unwrap_or_else(|| current::default());
+        let counted = self.site.method().hash_counted_by(policy.algorithm(), *place);
+        Some(Simple {
+            store: limiter.embedded_without_policies()?,
+            id: Id::new(counted, client),
+            demand: Demand {
+                policy,
+                cost: *cost,
+                at: None,
+            },
+        })
+    }
+
+    #[inline(never)]
+    fn refused(&self, policy: &Policy, answer: Answer) -> Reply<Result<(), Rejection>> {
+        let kind = match answer {
+            Answer::Never => RejectionKind::Impossible,
+            Answer::Fits { .. } | Answer::Refused { .. } => RejectionKind::Limited,
+        };
+        observe::decided(self.site.method(), Some(kind), Some(DecidedBy::Store));
+        let rejection = Rejection::new(kind, self.site.method(), *policy);
+        Reply::ready(Err(rejection.with_decision(Decision::new(*policy, answer))))
     }
 
     /// As [`admit`](Self::admit), for a body that looks at the permit.
-    pub fn permit(mut self) -> Reply<Result<Permit, Rejection>> {
-        let limiter = current(self.limiter.take());
-        let rules = match self.resolve(&limiter) {
+    pub fn permit(&self) -> Reply<Result<Permit, Rejection>> {
+        current::with_current(self.limiter.as_ref(), |limiter| self.permit_by(limiter))
+    }
+
+    fn permit_by(&self, limiter: &Limiter) -> Reply<Result<Permit, Rejection>> {
+        let rules = match self.resolve_all(limiter) {
             Ok(rules) => rules,
             Err(rejection) => return Reply::ready(Err(rejection)),
         };
-        let name = self.site.method().label();
-        limiter.admit(rules).map(move |answer| {
-            report::note_answer(name, &answer);
+        let method = self.site.method();
+        limiter.clone().admit(rules).map(move |answer| {
+            report::note_answer(method, &answer);
             answer
         })
     }
@@ -178,8 +242,9 @@ impl Call {
     /// # Errors
     ///
     /// [`Rejection`] if the body is not to run.
-    pub async fn admit_within(self, transaction: Within<'_>) -> Result<(), Rejection> {
-        self.permit_within(transaction).await.map(drop)
+    pub fn admit_within<'t>(&self, transaction: Within<'t>) -> impl Future<Output = Result<(), Rejection>> + use<'t> {
+        let permit = self.permit_within(transaction);
+        async { permit.await.map(drop) }
     }
 
     /// As [`permit`](Self::permit), in the caller's transaction.
@@ -187,38 +252,47 @@ impl Call {
     /// # Errors
     ///
     /// [`Rejection`] if the body is not to run.
-    pub async fn permit_within(mut self, transaction: Within<'_>) -> Result<Permit, Rejection> {
-        let limiter = current(self.limiter.take());
-        let answer = match self.resolve(&limiter)?.first() {
-            Some(rule) => transaction.check(&limiter, *rule).await,
-            None => Ok(Permit::unseen(limiter)),
-        };
-        report::note_answer(self.site.method().label(), &answer);
-        answer
+    pub fn permit_within<'t>(
+        &self,
+        transaction: Within<'t>,
+    ) -> impl Future<Output = Result<Permit, Rejection>> + use<'t> {
+        let limiter = current::with_current(self.limiter.as_ref(), Limiter::clone);
+        let (rules, method) = (self.resolve_all(&limiter), self.site.method());
+        async move {
+            let answer = match rules?.first() {
+                Some(rule) => transaction.check(&limiter, *rule).await,
+                None => Ok(Permit::unseen(limiter)),
+            };
+            report::note_answer(method, &answer);
+            answer
+        }
     }
 
     /// The rules with the policies that hold now, all of one moment.
-    fn resolve(&self, limiter: &Limiter) -> Result<Rules, Rejection> {
+    fn resolve_all(&self, limiter: &Limiter) -> Result<Rules, Rejection> {
+        limiter.with_policies(|policies| self.rules.iter().map(|asked| self.resolve(policies, asked)).collect())
+    }
+
+    fn resolve(&self, policies: Option<&Policies>, asked: &Asked<'_>) -> Result<Rule, Rejection> {
         let method = self.site.method();
-        let policies = limiter.policies_of(method, self.rules.iter().map(|asked| (asked.numbers, asked.place)));
-        let mut rules = Rules::new();
-        for (asked, policy) in self.rules.iter().zip(policies) {
-            let policy = policy.ok_or_else(|| unknown_policy(method, asked.numbers))?;
-            if self.at.is_some() && policy.algorithm() != Algorithm::TokenBucket {
-                return Err(no_bucket(method, policy));
-            }
-            let client = asked
-                .client
-                .map_err(|error| Rejection::of_nobody(&error, method, policy))?;
-            let rule = asked.rule(self, policy, client);
-            charged::warn_if_twice(&rule.charge().key);
-            rules.push(rule);
+        let policy = asked.numbers.policy(policies, method, asked.place);
+        let policy = policy.ok_or_else(|| unknown_policy(method, asked.numbers))?;
+        if self.at.is_some() && policy.algorithm() != Algorithm::TokenBucket {
+            return Err(no_bucket(method, policy));
         }
-        Ok(rules)
+        let client = asked
+            .client
+            .map_err(|error| Rejection::of_nobody(&error, method, policy))?;
+        let rule = asked.rule(self, policy, *client);
+        charged::warn_if_twice(|| rule.charge().key);
+        Ok(rule)
     }
 
     /// As [`admit`](Self::admit), for a call that is settled, by what is left in `place`.
-    pub fn settled(self, place: &mut Option<Settling>) -> impl Future<Output = Result<(), Rejection>> + Send {
+    pub fn settled<'p>(
+        &self,
+        place: &'p mut Option<Settling>,
+    ) -> impl Future<Output = Result<(), Rejection>> + Send + use<'p> {
         let settling = place.insert(Settling {
             site: self.site,
             how: self.rules.iter().map(|asked| asked.settle).collect(),
@@ -280,18 +354,19 @@ pub fn settle(settling: &Option<Settling>, success: bool) -> impl Future<Output 
 /// What `deny_if` turns away. It is turned away before `limiter = ..` is evaluated, so its policy is that of the limiter that holds
 /// without.
 #[must_use]
-pub fn denied(site: &'static Site, numbers: Numbers) -> Rejection {
+pub fn denied(site: &'static Site, numbers: &'static Numbers) -> Rejection {
     let method = site.method();
     let policy = match (current::known(), numbers) {
-        (Some(limiter), _) => limiter.policies_of(method, [(numbers, 0)]).pop().flatten(),
-        (None, Numbers::Own(policy)) => Some(policy),
+        (Some(limiter), _) => limiter.with_policies(|policies| numbers.policy(policies, method, 0)),
+        (None, Numbers::Own(policy)) => Some(*policy),
         (None, Numbers::Named(_)) => None,
     };
     observe::decided(method, Some(RejectionKind::Denied), None);
-    Rejection::new(RejectionKind::Denied, method.label(), policy.unwrap_or(Policy::NOTHING))
+    Rejection::new(RejectionKind::Denied, method, policy.unwrap_or(Policy::NOTHING))
 }
 
-fn unknown_policy(method: Method, numbers: Numbers) -> Rejection {
+#[cold]
+fn unknown_policy(method: &Method, numbers: &Numbers) -> Rejection {
     if let Numbers::Named(policy) = numbers {
         tracing::error!(
             method = method.name(),
@@ -301,26 +376,39 @@ fn unknown_policy(method: Method, numbers: Numbers) -> Rejection {
         );
     }
     observe::decided(method, Some(RejectionKind::Misconfigured), None);
-    Rejection::new(RejectionKind::Misconfigured, method.label(), Policy::NOTHING)
+    Rejection::new(RejectionKind::Misconfigured, method, Policy::NOTHING)
 }
 
-fn no_bucket(method: Method, policy: Policy) -> Rejection {
+#[cold]
+fn no_bucket(method: &Method, policy: Policy) -> Rejection {
     tracing::error!(
         method = method.name(),
         %policy,
         "only a token bucket goes by the time of the event, so every call is refused: make the policy one, or leave out `at`"
     );
     observe::decided(method, Some(RejectionKind::Misconfigured), None);
-    Rejection::new(RejectionKind::Misconfigured, method.label(), policy)
+    Rejection::new(RejectionKind::Misconfigured, method, policy)
 }
 
 /// The client of a rule without a key.
-///
-/// # Errors
-///
-/// [`KeyError`] if none is set here.
-pub fn ambient() -> Result<Client, KeyError> {
-    client::ambient()
+#[must_use]
+pub fn ambient() -> Ambient {
+    Ambient(client::ambient())
+}
+
+/// The client that is set here, if one is.
+#[derive(Debug)]
+pub struct Ambient(Result<Client, KeyError>);
+
+impl Ambient {
+    /// As the key of a rule tells it.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError`] if none is set here.
+    pub fn client(&self) -> Result<&Client, KeyError> {
+        self.0.as_ref().map_err(|error| *error)
+    }
 }
 
 /// The limiter of `limiter = ..`, which is not borrowed while the call waits.
@@ -335,18 +423,21 @@ pub fn on_limit<R>(rejection: Rejection, value: impl FnOnce(Rejection) -> R) -> 
 }
 
 /// The numbers of two literals, which were checked when they were read; the window in microseconds.
+#[inline]
 #[must_use]
 pub const fn sliding_window(count: u32, window: u64) -> Numbers {
     Numbers::Own(Policy::sliding_window(count, Duration::from_micros(window)))
 }
 
 /// As [`sliding_window`].
+#[inline]
 #[must_use]
 pub const fn fixed_window(count: u32, window: u64) -> Numbers {
     Numbers::Own(Policy::fixed_window(count, Duration::from_micros(window)))
 }
 
 /// As [`sliding_window`].
+#[inline]
 #[must_use]
 pub const fn token_bucket(capacity: u32, refill: u64) -> Numbers {
     Numbers::Own(Policy::token_bucket(capacity, Duration::from_micros(refill)))

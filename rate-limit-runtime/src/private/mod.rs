@@ -5,10 +5,10 @@ mod subject;
 mod within;
 
 pub use self::call::{
-    Call, SettleOn, ambient, block, capacity, count, denied, fixed_window, is_admitted, limiter, on_limit, refill,
-    settle, sliding_window, token_bucket, window,
+    Ambient, Call, SettleOn, ambient, block, capacity, count, denied, fixed_window, is_admitted, limiter, on_limit,
+    refill, settle, sliding_window, token_bucket, window,
 };
-pub use self::subject::KeyParts;
+pub use self::subject::{KeyParts, key_hasher};
 pub use self::within::within;
 pub use std::option::Option;
 

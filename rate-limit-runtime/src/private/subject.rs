@@ -12,8 +12,8 @@ use crate::to_key::ToKey;
 
 /// The parts of a key in order, with their types listed in `P`.
 #[derive(Debug)]
-pub struct KeyParts<P> {
-    hasher: Result<KeyHasher, KeyError>,
+pub struct KeyParts<'a, P> {
+    hasher: &'a mut KeyHasher,
     types: PhantomData<fn(&P)>,
 }
 
@@ -29,25 +29,31 @@ pub struct Nothing;
 #[derive(Debug)]
 pub struct And<P, T: ?Sized>(PhantomData<fn(&P, &T)>);
 
-impl KeyParts<Nothing> {
+/// For the parts of a key.
+#[inline]
+#[must_use]
+pub fn key_hasher() -> KeyHasher {
+    KeyHasher::new()
+}
+
+impl<'a> KeyParts<'a, Nothing> {
     /// No part yet.
+    #[inline]
     #[must_use]
-    #[allow(clippy::new_without_default)]
-    pub fn new() -> Self {
+    pub fn new(hasher: &'a mut KeyHasher) -> Self {
         Self {
-            hasher: KeyHasher::new(),
+            hasher,
             types: PhantomData,
         }
     }
 }
 
-impl<P> KeyParts<P> {
+impl<'a, P> KeyParts<'a, P> {
     /// One more part.
+    #[inline]
     #[must_use]
-    pub fn part<T: ToKey + ?Sized>(mut self, part: &T) -> KeyParts<And<P, T>> {
-        if let Ok(hasher) = &mut self.hasher {
-            part.to_key(hasher);
-        }
+    pub fn part<T: ToKey + ?Sized>(self, part: &T) -> KeyParts<'a, And<P, T>> {
+        part.to_key(self.hasher);
         KeyParts {
             hasher: self.hasher,
             types: PhantomData,
@@ -55,6 +61,7 @@ impl<P> KeyParts<P> {
     }
 
     /// Compiles only for parts that name more than an address.
+    #[inline]
     #[must_use]
     pub fn reset_on_success<S: Subject<P>>(self, _subject: impl FnOnce(&KeyTypes<P>) -> S) -> Self {
         self
@@ -65,8 +72,9 @@ impl<P> KeyParts<P> {
     /// # Errors
     ///
     /// [`KeyError`] if they name nobody.
-    pub fn finish(self) -> Result<Client, KeyError> {
-        self.hasher?.finish()
+    #[inline]
+    pub fn finish(self) -> Result<&'a Client, KeyError> {
+        self.hasher.finish()
     }
 }
 

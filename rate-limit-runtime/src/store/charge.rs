@@ -34,6 +34,25 @@ impl Charge {
     }
 }
 
+/// What a charge asks of its counter, whichever that is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Demand<'a> {
+    pub(crate) policy: &'a Policy,
+    pub(crate) cost: u32,
+    pub(crate) at: Option<u64>,
+}
+
+impl Charge {
+    #[inline]
+    pub(crate) const fn demand(&self) -> Demand<'_> {
+        Demand {
+            policy: &self.policy,
+            cost: self.cost,
+            at: self.at,
+        }
+    }
+}
+
 /// What becomes of a hit that was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -14,6 +14,7 @@ mod verdict;
 use std::any::Any;
 use std::fmt::Debug;
 
+pub(crate) use self::charge::Demand;
 pub use self::charge::{Change, Charge, Settlement};
 pub use self::memory::{MemoryStore, MemoryStoreBuilder};
 #[cfg(feature = "redis")]

@@ -134,6 +134,10 @@ trait Everything: Known {
     /// In the way.
     fn block(self) {}
     /// In the way.
+    fn now(self) {}
+    /// In the way.
+    fn client(self) {}
+    /// In the way.
     fn sliding_window() {}
     /// In the way.
     #[expect(clippy::wrong_self_convention, reason = "else it would not be in the way")]

@@ -5,7 +5,7 @@ use crate::algorithm::fixed_window;
 use crate::algorithm::sliding_window::Log;
 use crate::algorithm::token_bucket::Bucket;
 use crate::policy::{Algorithm, Policy};
-use crate::store::{Change, Charge};
+use crate::store::{Change, Demand};
 use crate::verdict::Hit;
 
 /// What is kept of one key.
@@ -39,59 +39,81 @@ impl Counter {
         }
     }
 
+    /// Whether the policy that last decided is this one.
+    pub(super) fn goes_by(&self, policy: &Policy) -> bool {
+        self.policy == *policy
+    }
+
+    /// Charges what most calls are: by a sliding window, under the policy that it went by before. `None` if there is more to find out;
+    /// nothing is changed then.
+    #[inline]
+    pub(super) fn admit_at_once(&mut self, now: u64, demand: Demand<'_>) -> Option<Result<(), Answer>> {
+        match &mut self.state {
+            State::Log(log) if demand.cost == 1 && self.policy == *demand.policy && self.blocked_until == 0 => {
+                if log.admits(now, self.policy.count(), self.policy.span()) {
+                    return Some(Ok(()));
+                }
+                // The first refusal begins the block.
+                let known = (self.policy.block_span() == 0).then(|| log.refusal(now, self.policy.span()));
+                known.flatten().map(Err)
+            }
+            _ => None,
+        }
+    }
+
     /// Decides without charging. What a clock that stepped back left is put right first.
-    pub(super) fn decide(&mut self, now: u64, charge: &Charge) -> Answer {
-        if charge.cost > charge.policy.count() {
+    #[inline]
+    pub(super) fn decide(&mut self, now: u64, demand: Demand<'_>) -> Answer {
+        if demand.cost > demand.policy.count() {
             return Answer::Never;
         }
-        self.adopt(charge.policy);
-        let (count, span) = (charge.policy.count(), charge.policy.span());
-        match &mut self.state {
-            State::Log(log) => log.heal(now),
-            State::Bucket(bucket) => bucket.heal(now, count, span),
-            State::Fixed(counter) => counter.heal(now, span),
+        if self.policy != *demand.policy {
+            self.adopt(*demand.policy);
         }
-        self.blocked_until = self.blocked_until.min(now + charge.policy.block_span());
-        self.answer(now, charge)
+        let (count, span, cost) = (self.policy.count(), self.policy.span(), demand.cost);
+        let answer = match &mut self.state {
+            State::Log(log) => {
+                log.heal(now);
+                log.decide(now, count, span, cost)
+            }
+            State::Bucket(bucket) => {
+                bucket.heal(now, count, span);
+                bucket.decide(now, demand.at, count, span, cost)
+            }
+            State::Fixed(counter) => {
+                counter.heal(now, span);
+                counter.decide(now, count, span, cost)
+            }
+        };
+        if self.blocked_until == 0 {
+            return answer;
+        }
+        self.blocked_until = self.blocked_until.min(now + self.policy.block_span());
+        blocked(answer, self.blocked_until.saturating_sub(now))
     }
 
     /// As [`decide`](Self::decide), changing nothing.
-    pub(super) fn peek(&self, now: u64, charge: &Charge) -> Answer {
-        let state = match &self.state {
-            _ if self.policy.algorithm() != charge.policy.algorithm() => {
-                return Self::new(charge.policy).decide(now, charge);
+    pub(super) fn peek(&self, now: u64, demand: Demand<'_>) -> Answer {
+        let (count, span, cost) = (demand.policy.count(), demand.policy.span(), demand.cost);
+        let answer = match &self.state {
+            _ if self.policy.algorithm() != demand.policy.algorithm() => {
+                return Self::new(*demand.policy).decide(now, demand);
             }
             // A log reads times from the future as now.
-            State::Log(_) => return self.answer(now, charge),
-            State::Bucket(bucket) => State::Bucket(bucket.clone()),
-            State::Fixed(counter) => State::Fixed(counter.clone()),
-        };
-        Self { state, ..*self }.decide(now, charge)
-    }
-
-    fn answer(&self, now: u64, charge: &Charge) -> Answer {
-        let (count, span, cost) = (charge.policy.count(), charge.policy.span(), charge.cost);
-        let answer = match &self.state {
             State::Log(log) => log.decide(now, count, span, cost),
-            State::Bucket(bucket) => bucket.decide(now, charge.at, count, span, cost),
-            State::Fixed(counter) => counter.decide(now, count, span, cost),
+            State::Bucket(bucket) => {
+                let mut bucket = bucket.clone();
+                bucket.heal(now, count, span);
+                bucket.decide(now, demand.at, count, span, cost)
+            }
+            State::Fixed(counter) => {
+                let mut counter = counter.clone();
+                counter.heal(now, span);
+                counter.decide(now, count, span, cost)
+            }
         };
-        // A peek puts nothing right.
-        let blocked = self.blocked_until.saturating_sub(now).min(charge.policy.block_span());
-        match answer {
-            Answer::Fits { reset_after, .. } if blocked > 0 => Answer::Refused {
-                retry_after: blocked,
-                reset_after: reset_after.max(blocked),
-            },
-            Answer::Refused {
-                retry_after,
-                reset_after,
-            } => Answer::Refused {
-                retry_after: retry_after.max(blocked),
-                reset_after: reset_after.max(blocked),
-            },
-            answer => answer,
-        }
+        let left = self.blocked_until.saturating_sub(now);
+        blocked(answer, left.min(demand.policy.block_span()))
     }
 
     /// The times of the hits that count, where they are kept.
@@ -102,16 +124,18 @@ impl Counter {
         }
     }
 
-    pub(super) fn charge(&mut self, now: u64, charge: &Charge) -> Hit {
-        let (span, cost) = (charge.policy.span(), charge.cost);
+    #[inline]
+    pub(super) fn charge(&mut self, now: u64, demand: Demand<'_>) -> Hit {
+        let (span, cost) = (demand.policy.span(), demand.cost);
         match &mut self.state {
-            State::Log(log) => log.charge(now, span, cost),
-            State::Bucket(bucket) => bucket.charge(now, charge.at, span, cost),
+            State::Log(log) => log.charge(now, demand.policy.count(), span, cost),
+            State::Bucket(bucket) => bucket.charge(now, demand.at, span, cost),
             State::Fixed(counter) => counter.charge(now, span, cost),
         }
     }
 
     /// Begins to block, unless it does already or the policy does not. Tells for how long.
+    #[inline]
     pub(super) fn block(&mut self, now: u64) -> u64 {
         let block = self.policy.block_span();
         if block > 0 && self.blocked_until <= now {
@@ -157,10 +181,26 @@ impl Counter {
     }
 
     /// Goes on by another policy; what was counted by another algorithm does not count.
+    #[cold]
     fn adopt(&mut self, policy: Policy) {
         if self.policy.algorithm() != policy.algorithm() {
             *self = Self::new(policy);
         }
+        if let State::Log(log) = &mut self.state {
+            log.adopt();
+        }
         self.policy = policy;
+    }
+}
+
+/// The answer while a block lasts for this long.
+fn blocked(mut answer: Answer, left: u64) -> Answer {
+    answer.lasts(left);
+    match answer {
+        Answer::Fits { reset_after, .. } if left > 0 => Answer::Refused {
+            retry_after: left,
+            reset_after: reset_after.max(left),
+        },
+        answer => answer,
     }
 }

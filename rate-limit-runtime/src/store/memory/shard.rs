@@ -1,63 +1,167 @@
 //! One part of the embedded store, under one lock.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use foldhash::fast::RandomState;
+use hashbrown::HashTable;
 
 use super::counter::Counter;
+use super::refusals::Refusals;
 use crate::algorithm::Answer;
-use crate::key::{Client, Key};
-use crate::method::Method;
+use crate::clock::Clock;
+use crate::key::{Client, Id};
 use crate::policy::Policy;
-use crate::store::{Change, Charge};
+use crate::store::{Change, Demand};
 use crate::verdict::Hit;
 
-/// How many counters a call looks after in passing.
+/// How many counters a newcomer looks after in passing.
 const SWEEP: usize = 2;
+/// How many other calls there are to one that looks after a counter too, as long as none that it finds has run out.
+const SELDOM: u32 = 16;
 /// How many counters are weighed against each other when one has to go.
 const CANDIDATES: usize = 16;
 
-/// Counters lie in a row, so that a hand can go round them; a table tells the place of each.
+/// Counters lie in a table, each whole in its place, and a hand goes round the places.
 #[derive(Default)]
 pub(super) struct Shard {
     capacity: usize,
-    places: HashMap<Key, u32, RandomState>,
-    counters: Vec<(Key, Counter)>,
+    counters: HashTable<Entry>,
     hand: usize,
+    /// Calls since one looked after counters.
+    calls: u32,
     /// What newcomers share, by function, while every counter here refuses.
-    overflow: HashMap<Method, Counter>,
+    overflow: HashMap<u64, Counter>,
+    /// What is told of it without its lock.
+    refusals: Arc<Refusals>,
+    /// The latest time at which something was decided here.
+    latest: u64,
+}
+
+/// In two lines of the processor's cache, which come together.
+#[repr(align(128))]
+struct Entry {
+    id: Id,
+    counter: Counter,
+}
+
+impl Entry {
+    fn hash(&self) -> u64 {
+        self.id.hash()
+    }
+}
+
+/// Where the counter of a charge is.
+#[derive(Clone, Copy)]
+pub(super) enum Place {
+    At(usize),
+    /// It has none, and there is room for one.
+    New,
+    /// The one that newcomers share.
+    Shared,
 }
 
 impl Shard {
-    pub(super) fn new(capacity: usize) -> Self {
+    pub(super) fn new(capacity: usize, refusals: Arc<Refusals>) -> Self {
         Self {
             capacity,
+            refusals,
             ..Self::default()
         }
+    }
+
+    /// The time that holds for a call which read the clock before it had the lock: times of one counter never run backwards, unless the
+    /// clock does.
+    #[inline]
+    pub(super) fn time(&mut self, clock: &Clock, read: u64) -> u64 {
+        let now = clock.unless_it_steps_back(read, self.latest);
+        if now < self.latest {
+            // What was decided later is put right now, and may hold no more when that time comes again.
+            self.refusals.forget_all();
+        }
+        self.latest = now;
+        now
     }
 
     pub(super) fn len(&self) -> usize {
         self.counters.len()
     }
 
+    /// Finds the counter of a charge, and makes room for one if it has none.
+    #[inline]
+    pub(super) fn place(&mut self, now: u64, id: Id) -> Place {
+        match self.find(id) {
+            Some(place) => Place::At(place),
+            None if self.counters.len() < self.capacity || self.make_room(now) => Place::New,
+            None => Place::Shared,
+        }
+    }
+
+    /// Charges a call if it fits. `None` if it does.
+    #[inline]
+    pub(super) fn admit(&mut self, now: u64, id: Id, demand: Demand<'_>) -> Option<Answer> {
+        let entry = self.counters.find_mut(id.hash(), |entry| entry.id == id);
+        match entry.and_then(|entry| entry.counter.admit_at_once(now, demand)) {
+            Some(Ok(())) => None,
+            Some(Err(refused)) => Some(self.refuse(now, id, demand, refused)),
+            None => self.admit_by_steps(now, id, demand),
+        }
+    }
+
+    #[inline(never)]
+    fn admit_by_steps(&mut self, now: u64, id: Id, demand: Demand<'_>) -> Option<Answer> {
+        let place = self.place(now, id);
+        let mut answer = self.decide(now, id, place, demand);
+        match &mut answer {
+            Answer::Fits { .. } => {
+                self.charge(now, id, place, demand);
+                return None;
+            }
+            Answer::Refused { .. } => answer.lasts(self.block(now, id, place, demand)),
+            Answer::Never => {}
+        }
+        Some(match place {
+            Place::At(_) => self.refuse(now, id, demand, answer),
+            Place::New | Place::Shared => answer,
+        })
+    }
+
+    /// Keeps a refusal for those that ask again.
+    fn refuse(&self, now: u64, id: Id, demand: Demand<'_>, answer: Answer) -> Answer {
+        if let Answer::Refused {
+            retry_after,
+            reset_after,
+        } = answer
+        {
+            self.refusals.keep(now, id, demand, retry_after, reset_after);
+        }
+        answer
+    }
+
     /// Decides without charging.
-    pub(super) fn decide(&mut self, now: u64, charge: &Charge) -> Answer {
-        match self.counter(now, charge) {
-            Some(counter) => counter.decide(now, charge),
-            None => Counter::new(charge.policy).decide(now, charge),
+    #[inline]
+    pub(super) fn decide(&mut self, now: u64, id: Id, place: Place, demand: Demand<'_>) -> Answer {
+        match place {
+            Place::At(place) => {
+                if !self.at(place).goes_by(demand.policy) {
+                    self.refusals.forget(id);
+                }
+                self.at(place).decide(now, demand)
+            }
+            Place::New => Counter::new(*demand.policy).decide(now, demand),
+            Place::Shared => self.shared(id, *demand.policy).decide(now, demand),
         }
     }
 
     /// Decides, changing nothing.
-    pub(super) fn peek(&self, now: u64, charge: &Charge) -> Answer {
+    pub(super) fn peek(&self, now: u64, id: Id, demand: Demand<'_>) -> Answer {
         let answer = |cost| {
-            let charge = Charge { cost, ..*charge };
-            match self.places.get(&charge.key) {
-                Some(place) => self.counters[*place as usize].1.peek(now, &charge),
-                None => Counter::new(charge.policy).decide(now, &charge),
+            let demand = Demand { cost, ..demand };
+            match self.counter(id) {
+                Some(counter) => counter.peek(now, demand),
+                None => Counter::new(*demand.policy).decide(now, demand),
             }
         };
-        match answer(charge.cost) {
+        match answer(demand.cost) {
             // Nothing is charged, so all that remains now still does.
             Answer::Fits { .. } => answer(0),
             refused => refused,
@@ -65,107 +169,130 @@ impl Shard {
     }
 
     /// The times of the hits that count.
-    pub(super) fn inspect(&self, now: u64, key: Key, policy: Policy) -> Vec<u64> {
-        let place = self.places.get(&key);
-        place.map_or_else(Vec::new, |place| self.counters[*place as usize].1.inspect(now, policy))
+    pub(super) fn inspect(&self, now: u64, id: Id, policy: Policy) -> Vec<u64> {
+        let counter = self.counter(id);
+        counter.map_or_else(Vec::new, |counter| counter.inspect(now, policy))
     }
 
     /// Records a charge that was decided.
-    pub(super) fn charge(&mut self, now: u64, charge: &Charge) -> Hit {
-        match self.counter(now, charge) {
-            Some(counter) => counter.charge(now, charge),
+    #[inline]
+    pub(super) fn charge(&mut self, now: u64, id: Id, place: Place, demand: Demand<'_>) -> Hit {
+        match place {
+            Place::At(place) => self.at(place).charge(now, demand),
             // A charge that records nothing makes no counter.
-            None if charge.cost == 0 => Hit::NONE,
-            None => {
-                let mut counter = Counter::new(charge.policy);
-                counter.decide(now, charge);
-                let hit = counter.charge(now, charge);
-                self.places.insert(charge.key, self.counters.len() as u32);
-                self.counters.push((charge.key, counter));
-                hit
-            }
+            Place::New if demand.cost == 0 => Hit::NONE,
+            Place::New => self.begin(now, id, demand),
+            Place::Shared => self.shared(id, *demand.policy).charge(now, demand),
         }
     }
 
-    /// Records a charge that was decided elsewhere, if it fits and there is room for its counter.
-    pub(super) fn record(&mut self, now: u64, charge: &Charge) -> Hit {
-        let has_place = self.places.contains_key(&charge.key) || self.counters.len() < self.capacity;
-        if !has_place && !self.make_room(now) {
-            return Hit::NONE;
+    #[cold]
+    fn begin(&mut self, now: u64, id: Id, demand: Demand<'_>) -> Hit {
+        let mut counter = Counter::new(*demand.policy);
+        counter.decide(now, demand);
+        let hit = counter.charge(now, demand);
+        self.counters
+            .insert_unique(id.hash(), Entry { id, counter }, Entry::hash);
+        for _ in 0..SWEEP {
+            self.look_after_one(now);
         }
-        match self.decide(now, charge) {
-            Answer::Fits { .. } => self.charge(now, charge),
-            Answer::Refused { .. } | Answer::Never => Hit::NONE,
-        }
+        hit
     }
 
     /// Notes that a charge was refused, for policies that block. Tells for how long they do.
-    pub(super) fn block(&mut self, now: u64, charge: &Charge) -> u64 {
-        // A charge that is refused has a counter: an empty one refuses nothing that can ever fit.
-        self.counter(now, charge).map_or(0, |counter| counter.block(now))
-    }
-
-    pub(super) fn change(&mut self, now: u64, key: Key, change: Change) {
-        if let Some(place) = self.places.get(&key) {
-            self.counters[*place as usize].1.change(now, change);
+    pub(super) fn block(&mut self, now: u64, id: Id, place: Place, demand: Demand<'_>) -> u64 {
+        match place {
+            Place::At(place) => self.at(place).block(now),
+            // An empty one refuses nothing that can ever fit.
+            Place::New => 0,
+            Place::Shared => self.shared(id, *demand.policy).block(now),
         }
     }
 
-    /// Gives up counters that have run out, a few at a time. It comes after a charge, so that a counter that comes back
-    /// after its window is not given up and made anew.
+    pub(super) fn change(&mut self, now: u64, id: Id, change: Change) {
+        if let Some(place) = self.find(id) {
+            self.refusals.forget(id);
+            self.at(place).change(now, change);
+        }
+    }
+
+    /// Gives up a counter that has run out, now and then. It comes after a charge, so that a counter that comes back after its window
+    /// is not given up and made anew.
+    #[inline]
     pub(super) fn sweep(&mut self, now: u64) {
-        for _ in 0..SWEEP.min(self.counters.len()) {
-            let place = self.turn();
-            if self.counters[place].1.is_idle(now) {
-                self.remove(place);
-            }
+        self.calls += 1;
+        if self.calls >= SELDOM {
+            // Where one has run out, the next may have too.
+            self.calls = if self.look_after_one(now) { SELDOM } else { 0 };
         }
-        self.shrink();
+    }
+
+    /// Gives up the next counter if it has run out, and tells whether it had.
+    #[inline(never)]
+    fn look_after_one(&mut self, now: u64) -> bool {
+        let Some(place) = self.turn() else { return false };
+        let idle = self.at(place).is_idle(now);
+        if idle {
+            self.remove(place);
+            self.shrink();
+        }
+        idle
     }
 
     /// Gives up the counters of a client, and tells how many.
     pub(super) fn forget(&mut self, client: Client) -> usize {
+        self.give_up(|entry| entry.id.is_of(client))
+    }
+
+    pub(super) fn sweep_all(&mut self, now: u64) {
+        self.give_up(|entry| entry.counter.is_idle(now));
+    }
+
+    fn give_up(&mut self, which: impl Fn(&Entry) -> bool) -> usize {
         let before = self.counters.len();
-        for place in (0..before).rev() {
-            if self.counters[place].0.client() == client {
-                self.remove(place);
+        let refusals = &self.refusals;
+        self.counters.retain(|entry| {
+            let gone = which(entry);
+            if gone {
+                refusals.forget(entry.id);
             }
-        }
+            !gone
+        });
         self.shrink();
         before - self.counters.len()
     }
 
-    pub(super) fn sweep_all(&mut self, now: u64) {
-        for place in (0..self.counters.len()).rev() {
-            if self.counters[place].1.is_idle(now) {
-                self.remove(place);
-            }
-        }
-        self.shrink();
+    #[inline]
+    fn find(&self, id: Id) -> Option<usize> {
+        self.counters.find_bucket_index(id.hash(), |entry| entry.id == id)
     }
 
-    /// The counter of a charge: its own, none if there is room for one, or the one that newcomers share.
-    fn counter(&mut self, now: u64, charge: &Charge) -> Option<&mut Counter> {
-        if let Some(place) = self.places.get(&charge.key) {
-            return Some(&mut self.counters[*place as usize].1);
-        }
-        if self.counters.len() < self.capacity || self.make_room(now) {
-            return None;
-        }
-        let shared = self.overflow.entry(charge.key.method());
-        Some(shared.or_insert_with(|| Counter::new(charge.policy)))
+    fn counter(&self, id: Id) -> Option<&Counter> {
+        let entry = self.counters.find(id.hash(), |entry| entry.id == id);
+        entry.map(|entry| &entry.counter)
+    }
+
+    fn at(&mut self, place: usize) -> &mut Counter {
+        let entry = self.counters.get_bucket_mut(place);
+        &mut entry.expect("a place that was found is taken").counter
+    }
+
+    #[cold]
+    fn shared(&mut self, id: Id, policy: Policy) -> &mut Counter {
+        self.overflow.entry(id.method()).or_insert_with(|| Counter::new(policy))
     }
 
     /// Gives up one counter that is not refusing: one that has run out, else of some the one that forgives
     /// least. `false` if all are refusing.
+    #[cold]
     fn make_room(&mut self, now: u64) -> bool {
         let mut least: Option<(usize, usize)> = None;
-        for seen in 0..self.counters.len() {
+        for seen in 0..self.counters.num_buckets() {
             if seen >= CANDIDATES && least.is_some() {
                 break;
             }
-            let place = self.turn();
-            if let Some(forgiven) = self.counters[place].1.forgiven(now)
+            if let Some(place) = self.turn()
+                && let Some(forgiven) = self.at(place).forgiven(now)
                 && least.is_none_or(|(_, fewest)| forgiven < fewest)
             {
                 least = Some((place, forgiven));
@@ -177,19 +304,21 @@ impl Shard {
         least.is_some()
     }
 
-    fn turn(&mut self) -> usize {
-        self.hand += 1;
-        if self.hand >= self.counters.len() {
-            self.hand = 0;
-        }
-        self.hand
+    /// The next place that is taken, if one is near.
+    fn turn(&mut self) -> Option<usize> {
+        const NEAR: usize = 16;
+        let places = self.counters.num_buckets();
+        (0..NEAR.min(places)).find_map(|_| {
+            self.hand = if self.hand + 1 < places { self.hand + 1 } else { 0 };
+            self.counters.get_bucket(self.hand).map(|_| self.hand)
+        })
     }
 
     fn remove(&mut self, place: usize) {
-        let (gone, _) = self.counters.swap_remove(place);
-        self.places.remove(&gone);
-        if let Some((moved, _)) = self.counters.get(place) {
-            self.places.insert(*moved, place as u32);
+        if let Ok(entry) = self.counters.get_bucket_entry(place) {
+            // It may refuse what weighs more than what it would admit.
+            self.refusals.forget(entry.get().id);
+            entry.remove();
         }
     }
 
@@ -198,8 +327,7 @@ impl Shard {
         const SMALL: usize = 64;
         let used = self.counters.len();
         if self.counters.capacity() > SMALL && used < self.counters.capacity() / 4 {
-            self.counters.shrink_to(used * 2);
-            self.places.shrink_to(used * 2);
+            self.counters.shrink_to(used * 2, Entry::hash);
         }
     }
 }

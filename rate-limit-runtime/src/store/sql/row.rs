@@ -23,7 +23,7 @@ impl Columns {
         method: i64::MIN,
     };
 
-    pub(super) const fn of(key: &Key) -> Self {
+    pub(super) fn of(key: &Key) -> Self {
         Self {
             client: key.client().to_bytes(),
             method: key.method().hash() as i64,
