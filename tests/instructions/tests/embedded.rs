@@ -1,0 +1,68 @@
+//! How many instructions a decision of the embedded store takes: a count that does not depend on what else the machine does.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Traffic, limit, and the most instructions a decision may take: a tenth more than was measured, as compilers and table layouts differ.
+///
+/// To measure anew, and then lower what has become less:
+/// `cargo test -p rate-limit-instructions -- --nocapture`
+const CEILINGS: [(&str, u32, u64); 9] = [
+    ("one-admitted", 5, 4_550),
+    ("one-admitted", 100, 4_400),
+    ("one-admitted", 10_000, 4_550),
+    ("one-refused", 5, 4_050),
+    ("one-refused", 100, 4_050),
+    ("one-refused", 10_000, 4_050),
+    ("many-admitted", 5, 4_600),
+    ("many-admitted", 100, 4_600),
+    ("many-admitted", 10_000, 4_600),
+];
+
+/// A multiple of the number of clients, each of whom makes as many calls in twice as many.
+const CALLS: u64 = 2_000;
+
+#[test]
+#[cfg_attr(not(target_arch = "x86_64"), ignore = "another processor has other instructions")]
+fn a_decision_takes_no_more_instructions_than_it_did() {
+    let program = build();
+    let mut above = Vec::new();
+    for (traffic, limit, most) in CEILINGS {
+        // What it takes to start is in both.
+        let decision =
+            (instructions(&program, traffic, limit, 2 * CALLS) - instructions(&program, traffic, limit, CALLS)) / CALLS;
+        println!("{traffic:>13}, limit {limit:>6}: {decision:>6} instructions a decision, at most {most}");
+        if decision > most {
+            above.push((traffic, limit, decision));
+        }
+    }
+    assert!(above.is_empty(), "more than their ceilings: {above:?}");
+}
+
+/// The program with optimisations, whatever the profile of this test. In a folder of its own: that of the running build is locked.
+fn build() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("instructions");
+    let status = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--release", "--locked", "--offline"])
+        .args(["--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")])
+        .arg("--target-dir")
+        .arg(&folder)
+        .status()
+        .expect("cargo runs");
+    assert!(status.success(), "the program does not build");
+    folder.join("release/rate-limit-instructions")
+}
+
+fn instructions(program: &Path, traffic: &str, limit: u32, calls: u64) -> u64 {
+    let run = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(program)
+        .args([traffic, &limit.to_string(), &calls.to_string()])
+        .output()
+        .expect("this test needs `valgrind` on the PATH: `scripts/test` installs it on Debian and Ubuntu");
+    let report = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success(), "{report}");
+    let collected = report.lines().find_map(|line| line.split_once("Collected : "));
+    let (_, count) = collected.expect("callgrind tells how many it collected");
+    count.parse().expect("a number")
+}
