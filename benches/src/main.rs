@@ -5,6 +5,7 @@
 //! ```
 
 mod embedded;
+mod handler;
 mod measure;
 mod row;
 
@@ -30,6 +31,8 @@ struct Args {
 enum Group {
     /// Decisions in memory beside governor, trypema and leaky-bucket
     Embedded,
+    /// An axum handler beside the plain one, and beside tower_governor
+    Handler,
 }
 
 fn main() {
@@ -37,5 +40,6 @@ fn main() {
     let table = Table::new(args.json);
     match args.group {
         Group::Embedded => embedded::run(args.brief, &table),
+        Group::Handler => handler::run(args.brief, &table),
     }
 }
