@@ -4,6 +4,7 @@
 //! cargo run --release -p rate-limit-benches -- GROUP [--json]
 //! ```
 
+mod build;
 mod embedded;
 mod handler;
 mod measure;
@@ -29,6 +30,8 @@ struct Args {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Group {
+    /// Compiling annotated axum handlers beside plain ones
+    Build,
     /// Decisions in memory beside governor, trypema and leaky-bucket
     Embedded,
     /// An axum handler beside the plain one, and beside tower_governor
@@ -39,6 +42,7 @@ fn main() {
     let args = Args::parse();
     let table = Table::new(args.json);
     match args.group {
+        Group::Build => build::run(args.brief, &table),
         Group::Embedded => embedded::run(args.brief, &table),
         Group::Handler => handler::run(args.brief, &table),
     }
