@@ -1,7 +1,7 @@
 //! Measures rate-limit beside what a user would take instead, on the same work in one run.
 //!
 //! ```text
-//! cargo run --release -p rate-limit-benches -- GROUP [--json]
+//! cargo run --release -p rate-limit-benches -- GROUP [--json] [--brief]
 //! ```
 
 mod build;

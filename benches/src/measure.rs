@@ -27,3 +27,31 @@ pub fn median(mut values: Vec<f64>) -> f64 {
         _ => values[middle],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    #[test]
+    fn the_median_is_the_middle_one_or_between_the_middle_two() {
+        assert_eq!(median(vec![3.0]), 3.0);
+        assert_eq!(median(vec![9.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(vec![10.0, 2.0, 1.0, 4.0]), 3.0);
+        assert!(median(Vec::new()).is_nan());
+    }
+
+    #[test]
+    fn both_are_measured_in_turns_and_neither_is_always_the_first() {
+        let order = RefCell::new(String::new());
+        let measure = |who| {
+            order.borrow_mut().push(who);
+            order.borrow().len() as f64
+        };
+        let (ours, peer) = alternate(3, || measure('o'), || measure('p'));
+        assert_eq!(order.into_inner(), "opoppoop");
+        // Those of the first pair, 1 and 2, do not count.
+        assert_eq!((ours, peer), (6.0, 5.0));
+    }
+}

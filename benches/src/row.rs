@@ -89,3 +89,24 @@ impl Table {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ratio_is_below_1_where_ours_costs_less_or_does_more() {
+        let cost = Row::new("a call", Unit::Cost("ns"), (50.0, 200.0), 3);
+        assert_eq!((cost.ratio, cost.unit), (0.25, "ns"));
+        let rate = Row::new("a server", Unit::Rate("req/s"), (200.0, 50.0), 3);
+        assert_eq!((rate.ratio, rate.unit), (0.25, "req/s"));
+    }
+
+    #[test]
+    fn a_row_has_a_goal_only_where_one_is_set() {
+        let row = Row::new("a call", Unit::Cost("ns"), (3.0, 2.0), 5);
+        assert_eq!(row.goal, None);
+        let row = row.goal(1.25);
+        assert_eq!((row.goal, row.ratio, row.rounds), (Some(1.25), 1.5, 5));
+    }
+}
