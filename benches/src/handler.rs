@@ -1,9 +1,8 @@
 //! An annotated axum handler beside the plain one, and beside the plain one behind tower_governor.
 //!
-//! Servers and load are tasks of one thread, so that a rate is what one core does, and a machine that is busy elsewhere disturbs both alike.
-//! In four runs on such a machine the ratio to the plain handler was 1.06 to 1.09 so; with a runtime of two threads it was 1.06 to 1.13, as
-//! now one core was free and now two. A thread for the load alone has two equal servers differ by up to 3 %, and under `wrk` the ratio to
-//! tower_governor was 0.96 and then 1.06.
+//! Servers and load are tasks of one thread, so that a rate is what one core does, whether or not a second one is free. On a machine busy
+//! with other work two equal servers then differed by up to 2 % in three runs, and by up to 4 % in four with a runtime of two threads: a
+//! ratio nearer to its goal than that tells nothing there. `wrk`, tried in nine rounds, gave no steadier ratios.
 
 mod load;
 mod route;
