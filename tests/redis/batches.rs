@@ -143,8 +143,29 @@ fn in_tenths_of_a_second(verdict: &Verdict) -> Verdict {
     verdict
 }
 
+/// Calls of one sliding window each, as most are: those that go out together are all of lists, or some are of rings.
+fn plain(random: &mut Random) -> Vec<Charge> {
+    let windows = [
+        ("short", Policy::sliding_window(3, TICK * 15 + TICK / 2)),
+        ("long", Policy::sliding_window(60, TICK * 40 + TICK / 4)),
+        ("ring", Policy::sliding_window(150, TICK * 90 + TICK / 8)),
+    ];
+    let (method, policy) = windows[if random.one_in(60) { 2 } else { random.below(2) as usize }];
+    let client = Client::of(&random.below(4)).expect("it names somebody");
+    vec![Charge::new(Key::new(Method::named(method), client), policy, 1)]
+}
+
 #[tokio::test]
 async fn alg_13_calls_at_once_are_decided_as_they_would_be_one_after_the_other() {
+    decided_as_one_after_the_other(Random(11), charges).await;
+}
+
+#[tokio::test]
+async fn alg_13_plain_calls_at_once_are_decided_as_they_would_be_one_after_the_other() {
+    decided_as_one_after_the_other(Random(12), plain).await;
+}
+
+async fn decided_as_one_after_the_other(mut random: Random, charges: fn(&mut Random) -> Vec<Charge>) {
     let server = RedisServer::start();
     let probe = Probe::of(&server).await;
     let clock = ManualClock::new();
@@ -152,7 +173,6 @@ async fn alg_13_calls_at_once_are_decided_as_they_would_be_one_after_the_other()
     let redis = RedisStore::builder(&server.url()).clock(&clock).deadline(PATIENT);
     let redis = redis.connect().await.expect("the server takes us");
     let memory = MemoryStore::builder().clock(&clock).build();
-    let mut random = Random(11);
     let (mut decided, mut admitted, mut refused) = (0, 0, 0);
     let before = probe.info("commandstats", CALLS).await;
     for round in 0..400 {

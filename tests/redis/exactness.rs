@@ -90,7 +90,7 @@ async fn red_17_no_time_is_sent_to_the_server() {
             times += usize::from(command.starts_with("\"TIME\""));
         } else if command.starts_with("\"SCRIPT\"") {
             loads.push(command.to_owned());
-        } else if command.starts_with("\"EVALSHA\"") && command.contains("\"take\"") {
+        } else if command.starts_with("\"EVALSHA\"") && !command.contains("\"peek\"") {
             calls.push(command.to_owned());
         } else if command.starts_with("\"ECHO\"") {
             break;

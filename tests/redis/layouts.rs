@@ -2,7 +2,7 @@
 
 use rate_limit::{Limiter, ManualClock, Policy, Rule};
 
-use crate::common::{MINUTE, admits, key, ms, rule, turned_by};
+use crate::common::{MINUTE, admits, key, ms, rule, turned_by, wait};
 use crate::probe::Probe;
 use crate::support::RedisServer;
 
@@ -155,6 +155,59 @@ async fn red_17_a_clock_that_steps_back_locks_nobody_out_for_longer_than_a_windo
         clock.advance(ms(3_600_000));
         assert!(admits(&limiter, rule(count, "a").cost(count)).await);
         assert!(!admits(&limiter, rule(count, "a")).await);
+        limiter.reset(key("a")).await.expect("the store answers");
+    }
+}
+
+#[tokio::test]
+async fn red_17_a_clock_that_steps_back_by_less_than_a_window_locks_nobody_out_for_longer_than_one() {
+    let server = RedisServer::start();
+    let clock = ManualClock::new();
+    let limiter = turned_by(&clock, &server).await;
+    for count in [5, 40, 200] {
+        // All in the second half of the key's life, so that it does not seem to live for too long when the clock steps back.
+        assert!(admits(&limiter, rule(count, "a")).await);
+        clock.advance(MINUTE - ms(1_000));
+        for _ in 1..count {
+            assert!(admits(&limiter, rule(count, "a")).await);
+        }
+        clock.advance(ms(1_000));
+        assert!(admits(&limiter, rule(count, "a")).await);
+        clock.step_back(MINUTE / 2);
+        assert_eq!(wait(&limiter, rule(count, "a")).await, MINUTE);
+        clock.advance(MINUTE);
+        let permit = limiter.check(rule(count, "a")).await.expect("it is over");
+        clock.step_back(MINUTE / 2);
+        // It stands in nobody's way, and for no longer than a window.
+        let next = limiter.check(rule(count, "a")).await.expect("there is room");
+        let whole = next.decision().expect("the store decides").reset_after;
+        assert!(whole <= MINUTE + ms(1), "{count}: {whole:?}");
+        drop(permit);
+        limiter.reset(key("a")).await.expect("the store answers");
+    }
+}
+
+#[tokio::test]
+async fn a_list_keeps_at_most_seven_hits_that_have_left_the_window() {
+    let server = RedisServer::start();
+    let probe = Probe::of(&server).await;
+    let clock = ManualClock::new();
+    let limiter = turned_by(&clock, &server).await;
+    for (count, kept) in [(5, 0), (16, 0), (40, 7), (128, 7)] {
+        let rule = Rule::new(Policy::sliding_window(count, MINUTE), key("a"));
+        let mut most = 0;
+        for _ in 0..3 * count {
+            assert!(admits(&limiter, rule).await);
+            let log = probe.log(&probe.key().await).await.expect("it is there");
+            let live = log
+                .entries
+                .iter()
+                .filter(|entry| **entry + 60_000_000 > clock.now())
+                .count();
+            most = most.max(log.entries.len() - live);
+            clock.advance(MINUTE / count + ms(1));
+        }
+        assert_eq!(most, kept, "{count}");
         limiter.reset(key("a")).await.expect("the store answers");
     }
 }

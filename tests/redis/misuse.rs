@@ -4,7 +4,7 @@ use std::error::Error;
 
 use rate_limit::{BuildError, Limiter, OnStoreError, RedisStore, RejectionKind, Rule, StoreErrorKind};
 
-use crate::common::{PATIENT, admits, key, limiter, per_minute, rule, strict};
+use crate::common::{PATIENT, admits, admitted, key, limiter, per_minute, rule, strict};
 use crate::probe::Probe;
 use crate::support::RedisServer;
 
@@ -81,7 +81,8 @@ async fn user(server: &RedisServer, rights: &str) -> String {
     url(server, &format!("app:{SECRET}"))
 }
 
-const NEEDED: &str = "+evalsha +script|load +time +get +getrange +set +setrange +pexpire +del +unlink +hset +hkeys";
+const NEEDED: &str = "+evalsha +script|load +time +get +mget +getrange +set +setrange +append +pexpire \
+                      +del +unlink +hset +hkeys";
 
 #[tokio::test]
 async fn the_permissions_that_the_error_names_suffice() {
@@ -103,6 +104,10 @@ async fn the_permissions_that_the_error_names_suffice() {
         );
         limiter.reset(key("a")).await.expect("it may");
         assert!(admits(&limiter, rule(count, "a")).await);
+        // A log that is long enough to be appended to, and several that are read at once.
+        assert!(admits(&limiter, rule(100, "b").cost(20)).await);
+        assert_eq!(admitted(&limiter, rule(100, "b"), 20).await, 20);
+        limiter.reset(key("b")).await.expect("it may");
         assert_eq!(limiter.forget(key("a").client()).await.expect("it may"), 1);
     }
 }
@@ -132,7 +137,8 @@ async fn a_permission_on_our_keys_that_is_missing_is_said_at_the_start() {
 async fn a_permission_that_a_script_lacks_is_a_misconfiguration() {
     let server = RedisServer::start();
     let probe = Probe::of(&server).await;
-    for lacking in ["-get", "-set", "-time"] {
+    // The second call of a client appends to what the first one has set.
+    for (lacking, client) in [("-get", "a"), ("-set", "b"), ("-append", "a"), ("-time", "a")] {
         let url = user(&server, "~* +@all").await;
         let store = RedisStore::builder(&url)
             .deadline(PATIENT)
@@ -142,7 +148,7 @@ async fn a_permission_that_a_script_lacks_is_a_misconfiguration() {
         let limiter = strict(store);
         assert!(admits(&limiter, rule(5, "a")).await);
         let _: () = probe.ask(&format!("ACL SETUSER app {lacking}")).await;
-        let refused = limiter.check(rule(5, "a")).await.expect_err("it may not");
+        let refused = limiter.check(rule(5, client)).await.expect_err("it may not");
         assert_eq!(refused.kind(), RejectionKind::Misconfigured, "{lacking}");
         let _: () = probe.ask("FLUSHALL").await;
     }

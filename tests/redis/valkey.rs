@@ -1,8 +1,9 @@
 //! Valkey, unchanged but for the URL.
 
-use rate_limit::{ManualClock, RedisStore, contract};
+use rate_limit::{ManualClock, RedisStore, RejectionKind, contract};
 
 use crate::common::{PATIENT, admitted, rule, store, strict};
+use crate::probe::Probe;
 use crate::support::ValkeyServer;
 
 #[tokio::test]
@@ -15,6 +16,16 @@ async fn valkey_keeps_the_contract() {
         .connect()
         .await;
     contract::check(&store.expect("the server takes us"), &clock).await;
+}
+
+#[tokio::test]
+async fn valkey_says_that_a_script_lacks_a_permission() {
+    let server = ValkeyServer::start();
+    let probe = Probe::of(&server).await;
+    let limiter = strict(store(&server.url()).await);
+    let _: () = probe.ask("ACL SETUSER default -set").await;
+    let refused = limiter.check(rule(50, "a")).await.expect_err("it may not");
+    assert_eq!(refused.kind(), RejectionKind::Misconfigured);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

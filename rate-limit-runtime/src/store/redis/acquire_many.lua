@@ -1,22 +1,62 @@
--- Decides several calls in their order, each as `acquire` does: follows it as a function of its keys and arguments.
+-- Decides several calls in their order, each as `acquire_log` or `acquire` does: follows what these are made of, as the functions
+-- `decide_log` and `general`.
 --
--- ARGV: for each call, how many keys it has and how many charges, then what `acquire` takes for these
+-- ARGV[1]   'lists' if all are calls that `acquire_log` decides on lists, or ''
+-- then for each call
+--   that `acquire_log` decides: what this takes; `again` is 1 if an earlier one has its key
+--   any other: '', how many keys it has and how many charges, then what `acquire` takes for these
 -- KEYS: those of each call
--- Reply: for each call, the length of its answer in 2 bytes, and the answer. A call that fails leaves the others alone: its answer
--- is 'E' and the error.
+-- Reply: for each call its answer. A call that fails leaves the others alone: its answer is 'E' length:2 and the error.
 
-local replies = {}
-local keys_end, args_end = 0, 0
-while args_end < #ARGV do
-  local keys, charges = tonumber(ARGV[args_end + 1]), tonumber(ARGV[args_end + 2])
-  local first_key, first_arg = keys_end + 1, args_end + 3
-  keys_end, args_end = keys_end + keys, args_end + 2 + 8 * charges
-  local decided, reply = pcall(acquire, { unpack(KEYS, first_key, keys_end) }, { 'take', unpack(ARGV, first_arg, args_end) })
-  if not decided or type(reply) == 'table' then
-    local failed = type(reply) == 'table' and reply.err or tostring(reply)
+local keys, args, last = KEYS, ARGV, #ARGV
+local values = args[1] == 'lists' and call('MGET', unpack(keys)) or {}
+local keys_end, args_end, answers = 0, 1, 0
+local acquire
+
+-- An answer takes the place of a key that is not needed any more.
+local function answer(reply)
+  if type(reply) ~= 'string' then
     -- Servers before version 7 put the place in the script before it.
-    reply = 'E' .. string.sub(string.gsub(failed, '@?user_script: ?%d+: ', ''), 1, 1000)
+    local failed = string.sub(string.gsub(reply.err, '@?user_script: ?%d+: ', ''), 1, 1000)
+    reply = 'E' .. pack('<I2', #failed) .. failed
   end
-  replies[#replies + 1] = struct.pack('<I2', #reply) .. reply
+  answers = answers + 1
+  keys[answers] = reply
 end
-return table.concat(replies)
+
+local function decide_all()
+  while args_end < last do
+    local first_key, first_arg = keys_end + 1, args_end + 1
+    local numbers = args[first_arg]
+    if numbers == '' then
+      local width, charges = tonumber(args[first_arg + 1]), tonumber(args[first_arg + 2])
+      keys_end, args_end = keys_end + width, first_arg + 2 + 8 * charges
+      acquire = acquire or general()
+      answer(acquire({ unpack(keys, first_key, keys_end) }, { 'take', unpack(args, first_arg + 3, args_end) }))
+    else
+      keys_end, args_end = first_key, first_arg
+      local key = keys[first_key]
+      local count, window, again = read('<I4I7B', numbers)
+      local value
+      if again == 0 then
+        value = values[first_key]
+      end
+      local reply = decide_log(key, numbers, count, window, value)
+      if reply then
+        answers = answers + 1
+        keys[answers] = reply
+      else
+        acquire = acquire or general()
+        answer(acquire({ key }, { 'take', 's', count, window, string.sub(numbers, 13), '1', '0', '', '' }))
+      end
+    end
+  end
+end
+
+while args_end < last do
+  local decided, failed = pcall(decide_all)
+  if not decided then
+    answer(type(failed) == 'table' and failed or { err = tostring(failed) })
+  end
+end
+return table.concat(keys, '', 1, answers)

@@ -37,9 +37,10 @@ impl From<Failure> for StoreError {
 /// A script that runs a command which its user may not is told so in words alone.
 fn lacks_permission(error: &RedisError) -> bool {
     error.kind() == ErrorKind::Server(ServerErrorKind::NoPerm)
-        || error
-            .detail()
-            .is_some_and(|detail| detail.contains("user executing the script"))
+        || error.detail().is_some_and(|detail| {
+            // Within a script: Redis up to version 7.0, and later ones as well as Valkey.
+            detail.contains("user executing the script") || detail.contains("ACL failure in script")
+        })
 }
 
 /// What an error of the server or of the connection means for us.
@@ -51,7 +52,7 @@ pub(super) fn store_error(error: RedisError) -> StoreError {
         ),
         ErrorKind::Server(_) if lacks_permission(&error) => (
             StoreErrorKind::Misconfigured,
-            "Redis refuses a command: let its user run EVALSHA, SCRIPT|LOAD, TIME, GET, GETRANGE, SET, SETRANGE, PEXPIRE, \
+            "Redis refuses a command: let its user run EVALSHA, SCRIPT|LOAD, TIME, GET, MGET, GETRANGE, SET, SETRANGE, APPEND, PEXPIRE, \
              DEL, UNLINK, HSET and HKEYS on the keys under the prefix"
                 .to_owned(),
         ),

@@ -21,7 +21,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::{Cmd, RedisError, Value};
+use redis::{Cmd, Value};
 use smallvec::smallvec;
 use tokio::time::{Instant, timeout_at};
 
@@ -213,10 +213,8 @@ impl Line for RedisStore {
             return Ok(smallvec![Ok(self.acquire_together(charges, end).await?)]);
         }
         let cmd = scripts.acquire_many(&self.0.prefix, &calls);
-        let answers = self.ask_until(client, cmd, read_verdicts, end).await?;
-        if answers.len() != calls.len() {
-            return Err(not_ours());
-        }
+        let answers = self.ask_until(client, cmd, read_bytes, end).await?;
+        let answers = verdicts(&answers, &calls).ok_or_else(not_ours)?;
         let heard = |error| {
             if let Some(link) = self.0.server.one() {
                 link.heard(&error);
@@ -307,9 +305,9 @@ fn read_verdict(value: Value) -> Option<Verdict> {
     }
 }
 
-fn read_verdicts(value: Value) -> Option<Vec<Result<Verdict, RedisError>>> {
+fn read_bytes(value: Value) -> Option<Vec<u8>> {
     match value {
-        Value::BulkString(reply) => verdicts(&reply),
+        Value::BulkString(reply) => Some(reply),
         _ => None,
     }
 }

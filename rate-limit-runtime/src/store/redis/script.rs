@@ -1,5 +1,8 @@
 //! The scripts, each beside what it takes and answers.
 
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
 use redis::aio::MultiplexedConnection;
 use redis::{Cmd, RedisError, RedisResult, Script as Hashed};
 
@@ -14,12 +17,20 @@ const VALUE: &str = include_str!("value.lua");
 const SLIDING_WINDOW: &str = include_str!("sliding_window.lua");
 const TOKEN_BUCKET: &str = include_str!("token_bucket.lua");
 const FIXED_WINDOW: &str = include_str!("fixed_window.lua");
+const ALGORITHMS: &str = "local algorithms = { s = sliding_window, b = token_bucket, f = fixed_window }\n";
 const ACQUIRE: &str = include_str!("acquire.lua");
-/// The script `acquire` as a function, which the next one calls for each call.
-const ACQUIRE_AS_FUNCTION: [&str; 3] = ["local function acquire(KEYS, ARGV)\n", ACQUIRE, "end\n"];
+/// What most calls of a sliding window are decided by, and the script that has no other call.
+const SLIDING_LOG: &str = include_str!("sliding_log.lua");
+const ACQUIRE_LOG: &str = include_str!("acquire_log.lua");
+/// What is left of it, as `acquire` takes it.
+const AS_CHARGE: &str = "local ARGV = { 'take', 's', count, window, string.sub(numbers, 13), '1', '0', '', '' }\n";
 const ACQUIRE_MANY: &str = include_str!("acquire_many.lua");
+/// Shorter, and found once.
+const NAMES: &str = "local call, pack, read = redis.call, struct.pack, struct.unpack\n";
 const SETTLE: &str = include_str!("settle.lua");
 const INSPECT: &str = include_str!("inspect.lua");
+/// The largest count of a window that is kept as a list, in the scripts too.
+const LIST_MAX: u32 = 128;
 const SERVER_CLOCK: &str = include_str!("clock.lua");
 /// The time as the last argument, taken off, for tests that turn a clock.
 #[cfg(feature = "test-util")]
@@ -57,7 +68,7 @@ impl Script {
 /// All scripts, by one clock.
 #[derive(Debug)]
 pub(super) struct Scripts {
-    /// For one sliding window, as most calls are: it has no more than it needs.
+    /// For a call that [`is_log`], as most are.
     acquire_log: Script,
     acquire: Script,
     acquire_many: Script,
@@ -76,32 +87,35 @@ impl Scripts {
     }
 
     fn new(clock: &str) -> Self {
-        const ONE: &str = "local algorithms = { s = sliding_window }\n";
-        const ALL: &str = "local algorithms = { s = sliding_window, b = token_bucket, f = fixed_window }\n";
-        let algorithms = [SLIDING_WINDOW, TOKEN_BUCKET, FIXED_WINDOW].concat();
+        let algorithms = [VALUE, SLIDING_WINDOW, TOKEN_BUCKET, FIXED_WINDOW, ALGORITHMS].concat();
         Self {
-            acquire_log: Script::new(&[clock, VALUE, SLIDING_WINDOW, ONE, ACQUIRE]),
-            acquire: Script::new(&[clock, VALUE, &algorithms, ALL, ACQUIRE]),
+            acquire_log: Script::new(&[clock, NAMES, ACQUIRE_LOG, SLIDING_LOG, AS_CHARGE, &algorithms, ACQUIRE]),
+            acquire: Script::new(&[clock, &algorithms, ACQUIRE]),
             acquire_many: Script::new(&[
                 clock,
-                VALUE,
+                NAMES,
+                "local function decide_log(key, numbers, count, window, value)\n",
+                SLIDING_LOG,
+                "end\nlocal function general()\n",
                 &algorithms,
-                ALL,
-                &ACQUIRE_AS_FUNCTION.concat(),
+                "return function(KEYS, ARGV)\n",
+                ACQUIRE,
+                "end\nend\n",
                 ACQUIRE_MANY,
             ]),
-            settle: Script::new(&[clock, VALUE, &algorithms, ALL, SETTLE]),
+            settle: Script::new(&[clock, &algorithms, SETTLE]),
             inspect: Script::new(&[clock, VALUE, SLIDING_WINDOW, INSPECT]),
         }
     }
 
+    /// A small one first: a server that wants a password closes the connection at more than 16 KB without saying so.
     fn all(&self) -> [&Script; 5] {
         [
+            &self.inspect,
             &self.acquire_log,
             &self.acquire,
             &self.acquire_many,
             &self.settle,
-            &self.inspect,
         ]
     }
 
@@ -114,7 +128,15 @@ impl Scripts {
     }
 
     pub(super) fn acquire(&self, prefix: &str, charges: &[Charge]) -> Cmd {
-        self.decide(prefix, charges, "take")
+        match charges {
+            [charge] if is_log(charge) => {
+                let mut cmd = self.acquire_log.call(1);
+                cmd.arg(store_key(prefix, &charge.key))
+                    .arg(numbers(charge.policy, false));
+                cmd
+            }
+            _ => self.decide(prefix, charges, "take"),
+        }
     }
 
     pub(super) fn peek(&self, prefix: &str, charge: &Charge) -> Cmd {
@@ -122,11 +144,7 @@ impl Scripts {
     }
 
     fn decide(&self, prefix: &str, charges: &[Charge], mode: &str) -> Cmd {
-        let script = match charges {
-            [one] if one.policy.algorithm() == Algorithm::SlidingWindow => &self.acquire_log,
-            _ => &self.acquire,
-        };
-        let mut cmd = script.call(keys(charges));
+        let mut cmd = self.acquire.call(keys(charges));
         add_keys(&mut cmd, prefix, charges);
         cmd.arg(mode);
         add_charges(&mut cmd, charges);
@@ -139,9 +157,22 @@ impl Scripts {
         for charges in calls {
             add_keys(&mut cmd, prefix, charges);
         }
+        let is_list =
+            |charges: &Charges| matches!(charges[..], [charge] if is_log(&charge) && charge.policy.count() <= LIST_MAX);
+        cmd.arg(if calls.iter().all(is_list) { "lists" } else { "" });
+        let mut earlier = HashSet::with_capacity_and_hasher(calls.len(), RandomState::default());
         for charges in calls {
-            cmd.arg(keys(charges)).arg(charges.len());
-            add_charges(&mut cmd, charges);
+            match charges[..] {
+                [charge] if is_log(&charge) => {
+                    let again = !earlier.insert(charge.key);
+                    cmd.arg(numbers(charge.policy, again));
+                }
+                _ => {
+                    earlier.extend(charges.iter().map(|charge| charge.key));
+                    cmd.arg("").arg(keys(charges)).arg(charges.len());
+                    add_charges(&mut cmd, charges);
+                }
+            }
         }
         cmd
     }
@@ -193,6 +224,31 @@ impl Scripts {
     }
 }
 
+/// Whether a call of this one charge is what `acquire_log` decides.
+fn is_log(charge: &Charge) -> bool {
+    let policy = charge.policy;
+    policy.algorithm() == Algorithm::SlidingWindow
+        && policy.block_span() == 0
+        && policy.count() > 0
+        && charge.cost == 1
+        && !charge.observe
+}
+
+/// A policy as `acquire_log` takes it, and whether an earlier call has the key.
+fn numbers(policy: Policy, again: bool) -> Vec<u8> {
+    let mut numbers = Vec::with_capacity(32);
+    numbers.extend(policy.count().to_le_bytes());
+    numbers.extend(&policy.span().to_le_bytes()[..7]);
+    numbers.push(u8::from(again));
+    numbers.extend(expiry(policy).to_string().into_bytes());
+    numbers
+}
+
+/// In milliseconds, one more than two windows: the server rounds the time at which a key goes.
+const fn expiry(policy: Policy) -> u64 {
+    (2 * policy.span()).div_ceil(1_000) + 1
+}
+
 /// How many keys a call has: one for each charge, and one for each block.
 pub(super) fn keys(charges: &[Charge]) -> usize {
     charges.len() + blocks(charges).count()
@@ -220,12 +276,10 @@ fn add_charges(cmd: &mut Cmd, charges: &[Charge]) {
         ..
     } in charges
     {
-        // One millisecond more than two windows: the server rounds the time at which a key goes.
-        let expiry = (2 * policy.span()).div_ceil(1_000) + 1;
         cmd.arg(tag(policy.algorithm()))
             .arg(policy.count())
             .arg(policy.span())
-            .arg(expiry);
+            .arg(expiry(*policy));
         cmd.arg(cost)
             .arg(policy.block_span())
             .arg(if *observe { "o" } else { "" });
@@ -245,46 +299,54 @@ const fn tag(algorithm: Algorithm) -> &'static str {
 }
 
 /// What the script `acquire` answered, or `None` if it is no such answer.
-pub(super) fn verdict(reply: &[u8]) -> Option<Verdict> {
-    let (tag, mut rest) = reply.split_first()?;
-    let place = number(&mut rest, 1)? as usize;
-    let verdict = match tag {
+pub(super) fn verdict(mut reply: &[u8]) -> Option<Verdict> {
+    let hits = reply.len().saturating_sub(ADMITTED) / HIT;
+    let verdict = next_verdict(&mut reply, hits)?;
+    reply.is_empty().then_some(verdict)
+}
+
+/// The length of an answer that admits, before the hits, and that of a hit.
+const ADMITTED: usize = 13;
+const HIT: usize = 7;
+
+/// The next answer, to a call with so many charges.
+fn next_verdict(rest: &mut &[u8], charges: usize) -> Option<Verdict> {
+    let tag = number(rest, 1)? as u8;
+    let place = number(rest, 1)? as usize;
+    Some(match tag {
         b'A' => Verdict::Allowed {
             tightest: place,
-            remaining: number(&mut rest, 4)? as u32,
-            reset_after: number(&mut rest, 7)?,
-            hits: {
-                let mut hits = Hits::new();
-                while !rest.is_empty() {
-                    hits.push(Hit::from_raw(number(&mut rest, 7)?));
-                }
-                hits
-            },
+            remaining: number(rest, 4)? as u32,
+            reset_after: number(rest, 7)?,
+            hits: (0..charges)
+                .map(|_| number(rest, HIT).map(Hit::from_raw))
+                .collect::<Option<Hits>>()?,
         },
         b'D' => Verdict::Denied {
             longest: place,
-            retry_after: number(&mut rest, 7)?,
-            reset_after: number(&mut rest, 7)?,
+            retry_after: number(rest, 7)?,
+            reset_after: number(rest, 7)?,
         },
         b'I' => Verdict::Impossible { which: place },
         _ => return None,
-    };
-    rest.is_empty().then_some(verdict)
+    })
 }
 
-/// What the script `acquire_many` answered to each call, or `None` if it is no such answer.
-pub(super) fn verdicts(mut reply: &[u8]) -> Option<Vec<Result<Verdict, RedisError>>> {
-    let mut verdicts = Vec::new();
-    while !reply.is_empty() {
-        let length = number(&mut reply, 2)? as usize;
-        let (answer, rest) = reply.split_at_checked(length)?;
-        reply = rest;
-        verdicts.push(match answer.split_first()? {
-            (b'E', text) => Err(server_error(text)?),
-            _ => Ok(verdict(answer)?),
+/// What the script `acquire_many` answered to each of these calls, or `None` if it is no such answer.
+pub(super) fn verdicts(mut reply: &[u8], calls: &[Charges]) -> Option<Vec<Result<Verdict, RedisError>>> {
+    let mut verdicts = Vec::with_capacity(calls.len());
+    for charges in calls {
+        verdicts.push(if let Some(failed) = reply.strip_prefix(b"E") {
+            reply = failed;
+            let length = number(&mut reply, 2)? as usize;
+            let (text, rest) = reply.split_at_checked(length)?;
+            reply = rest;
+            Err(server_error(text)?)
+        } else {
+            Ok(next_verdict(&mut reply, charges.len())?)
         });
     }
-    Some(verdicts)
+    reply.is_empty().then_some(verdicts)
 }
 
 /// The error that the server would have answered with this text.
@@ -317,7 +379,11 @@ fn number(rest: &mut &[u8], width: usize) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::key::Client;
+    use crate::method::Method;
 
     #[test]
     fn an_answer_is_read_whole_or_not_at_all() {
@@ -346,14 +412,27 @@ mod tests {
 
     #[test]
     fn answers_to_several_calls_are_read_whole_or_not_at_all() {
-        let answers = [&b"\x02\0I\x01"[..], b"\x12\0EFOREIGN of\nothers", b"\x02\0I\0"].concat();
-        let read = verdicts(&answers).expect("it is whole");
-        assert_eq!(read[0], Ok(Verdict::Impossible { which: 1 }));
+        let key = Key::new(Method::named("login"), Client::of("a").expect("it names somebody"));
+        let charge = Charge::new(key, Policy::sliding_window(5, Duration::from_secs(1)), 1);
+        let calls = [1, 1, 2].map(|charges| Charges::from_elem(charge, charges));
+        let admitted = [&b"A\x01"[..], &[4, 0, 0, 0], &[0; 7], &[1, 0, 0, 0, 0, 0, 0], &[0; 7]].concat();
+        let answers = [&b"I\0"[..], b"E\x11\0FOREIGN of\nothers", &admitted].concat();
+        let read = verdicts(&answers, &calls).expect("it is whole");
+        assert_eq!(read[0], Ok(Verdict::Impossible { which: 0 }));
         let error = read[1].as_ref().expect_err("it failed");
         assert_eq!((error.code(), error.detail()), (Some("FOREIGN"), Some("of others")));
-        assert_eq!(read[2], Ok(Verdict::Impossible { which: 0 }));
-        assert!(verdicts(&answers[..answers.len() - 1]).is_none());
-        assert!(verdicts(b"\0\0").is_none());
-        assert!(verdicts(b"OK").is_none());
+        assert_eq!(
+            read[2],
+            Ok(Verdict::Allowed {
+                tightest: 1,
+                remaining: 4,
+                reset_after: 0,
+                hits: Hits::from_slice(&[Hit::from_raw(1), Hit::NONE]),
+            })
+        );
+        assert!(verdicts(&answers[..answers.len() - 1], &calls).is_none());
+        assert!(verdicts(&answers, &calls[..2]).is_none());
+        assert!(verdicts(b"E\xff\xff", &calls[..1]).is_none());
+        assert!(verdicts(b"OK", &calls[..1]).is_none());
     }
 }
