@@ -6,6 +6,7 @@ mod support;
 mod addresses;
 mod batches;
 mod cluster;
+mod commands;
 mod common;
 mod concurrency;
 mod deadline;
