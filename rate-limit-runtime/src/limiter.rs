@@ -137,6 +137,9 @@ impl Limiter {
     ///
     /// [`Rejection`] if the call is not to be made.
     pub async fn check(&self, rule: Rule) -> Result<Permit, Rejection> {
+        if let Some(refused) = self.refused(&rule) {
+            return Err(refused);
+        }
         self.clone().admit(smallvec![rule]).await
     }
 
@@ -348,6 +351,11 @@ impl Limiter {
         if charges.is_empty() {
             return Reply::ready(Ok(Permit::unseen(self)));
         }
+        if let [rule] = &rules[..]
+            && let Some(refused) = self.refused(rule)
+        {
+            return Reply::ready(Err(refused));
+        }
         if let Some(shared) = first_shared(&charges) {
             tracing::error!(
                 method = shared.key.method().name(),
@@ -366,6 +374,15 @@ impl Limiter {
         // One that answers at once is in this process, and never leaves the fallback to decide alone.
         let remote = answer.answer().is_none().then(Stopwatch::start);
         answer.map(move |answer| self.conclude(rules, answer, remote))
+    }
+
+    /// Refuses a call that the store is known to refuse.
+    #[inline]
+    fn refused(&self, rule: &Rule) -> Option<Rejection> {
+        let verdict = self.0.store.refuses(&rule.charge())?;
+        let kind = RejectionKind::Limited;
+        observe::decided(rule.charge().key.method(), Some(kind), Some(DecidedBy::Store));
+        Some(reject(kind, rule).with_decision(decision(rule.policy, &verdict)))
     }
 
     fn conclude(

@@ -48,6 +48,12 @@ pub trait Store: Any + Debug + Send + Sync {
     /// Admits and records the charges of a call, or refuses them all.
     fn acquire(&self, charges: &[Charge]) -> Reply<Result<Verdict, StoreError>>;
 
+    /// The refusal that [`acquire`](Self::acquire) would answer to this one charge, if that is known without asking and at next to no cost.
+    /// `None` by default, and then it is asked.
+    fn refuses(&self, _charge: &Charge) -> Option<Verdict> {
+        None
+    }
+
     /// Answers as [`acquire`](Self::acquire) would for this one charge, and records nothing: what remains is what does now.
     fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>>;
 

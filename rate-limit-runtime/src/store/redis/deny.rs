@@ -1,13 +1,14 @@
 //! Refusals that still hold, told without asking the server: a client that knocks at full speed costs it next to nothing.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use foldhash::fast::RandomState;
 use smallvec::SmallVec;
 
+use super::told::{self, Told};
 use crate::error::StoreError;
 use crate::key::{Client, Key};
 use crate::policy::Policy;
@@ -19,23 +20,36 @@ const SHARDS: usize = 64;
 const REFUSALS: usize = 10_000;
 const REFUSALS_A_SHARD: usize = REFUSALS / SHARDS;
 
+/// How many there were in this process.
+static IDS: AtomicU64 = AtomicU64::new(0);
+
 /// The last refusal of each key, for as long as it is sure to hold.
 pub(super) struct Denials {
     staleness: Duration,
     /// Whether the server last failed to decide: then nobody is refused here, and `on_store_error` holds for all alike.
     blind: AtomicBool,
     hasher: RandomState,
-    shards: [Mutex<Shard>; SHARDS],
+    shards: [Shard; SHARDS],
+    /// Which of the process this is.
+    id: u64,
 }
 
 #[derive(Default)]
 struct Shard {
+    known: Mutex<Known>,
+    /// Counts the changes of what is known.
+    version: AtomicU64,
+}
+
+#[derive(Default)]
+struct Known {
     refusals: HashMap<Key, Refusal, RandomState>,
     /// Counts the times that something was forgotten: a refusal that was asked for before may hold no more.
     epoch: u64,
 }
 
-struct Refusal {
+#[derive(Clone, Copy)]
+pub(super) struct Refusal {
     policy: Policy,
     cost: u32,
     sent: Instant,
@@ -81,7 +95,8 @@ impl Denials {
                 staleness,
                 blind: AtomicBool::new(false),
                 hasher: RandomState::default(),
-                shards: std::array::from_fn(|_| Mutex::default()),
+                shards: std::array::from_fn(|_| Shard::default()),
+                id: IDS.fetch_add(1, Ordering::Relaxed),
             })
         })
     }
@@ -94,32 +109,59 @@ impl Denials {
         if charge.observe || charge.at.is_some() {
             return None;
         }
-        let Charge { key, policy, cost, .. } = *charge;
-        let mut shard = self.shard(&key);
-        let epoch = shard.epoch;
+        let place = self.place(&charge.key);
+        let shard = &self.shards[place];
+        let mut known = shard.lock();
+        let epoch = known.epoch;
         let mut doubts = false;
-        if let Some(refusal) = shard.refusals.get_mut(&key)
+        if let Some(refusal) = known.refusals.get_mut(&charge.key)
+            && refusal.is_of(charge)
             && refusal.holds(now)
-            && refusal.policy == policy
-            && refusal.cost <= cost
             && !self.blind.load(Ordering::Relaxed)
         {
             if refusal.doubted || now.duration_since(refusal.sent) < self.staleness {
+                told::keep(Told {
+                    denials: self.id,
+                    shard: place,
+                    version: shard.version.load(Ordering::Relaxed),
+                    key: charge.key,
+                    refusal: *refusal,
+                    until: refusal.sent + self.staleness.min(refusal.retry_after),
+                });
                 return Some(Look::Refused(refusal.verdict(now)));
             }
             refusal.doubted = true;
             doubts = true;
         }
-        drop(shard);
+        drop(known);
         Some(Look::Ask(Asked {
             denials: Arc::clone(self),
-            key,
-            policy,
-            cost,
+            key: charge.key,
+            policy: charge.policy,
+            cost: charge.cost,
             sent: now,
             epoch,
             doubts,
         }))
+    }
+
+    /// What [`look`](Self::look) would refuse too, if this thread has told so not long ago.
+    #[inline]
+    pub(super) fn told(&self, charge: &Charge, now: impl FnOnce() -> Instant) -> Option<Verdict> {
+        if charge.observe || charge.at.is_some() {
+            return None;
+        }
+        told::look(&charge.key, |told| {
+            if told.denials != self.id
+                || told.version != self.shards[told.shard].version.load(Ordering::Acquire)
+                || self.blind.load(Ordering::Relaxed)
+            {
+                return None;
+            }
+            let now = now();
+            let holds = now < told.until && told.refusal.is_of(charge);
+            holds.then(|| told.refusal.verdict(now))
+        })
     }
 
     pub(super) fn changing(self: &Arc<Self>, settlements: &[Settlement]) -> Changing {
@@ -132,22 +174,36 @@ impl Denials {
     /// What is known of a client holds no more.
     pub(super) fn forget(&self, client: Client) {
         for shard in &self.shards {
-            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-            shard.refusals.retain(|key, _| key.client() != client);
-            shard.epoch += 1;
+            let mut known = shard.change();
+            known.refusals.retain(|key, _| key.client() != client);
+            known.epoch += 1;
         }
     }
 
-    fn shard(&self, key: &Key) -> MutexGuard<'_, Shard> {
+    fn place(&self, key: &Key) -> usize {
         use std::hash::BuildHasher as _;
-        let hash = self.hasher.hash_one(key) as usize;
-        self.shards[hash % SHARDS]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.hasher.hash_one(key) as usize % SHARDS
+    }
+
+    fn shard(&self, key: &Key) -> &Shard {
+        &self.shards[self.place(key)]
     }
 }
 
 impl Shard {
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// To change what is known: no thread tells any more what it has told.
+    fn change(&self) -> MutexGuard<'_, Known> {
+        let known = self.lock();
+        self.version.fetch_add(1, Ordering::Release);
+        known
+    }
+}
+
+impl Known {
     fn keep(&mut self, key: Key, refusal: Refusal) {
         if self.refusals.len() >= REFUSALS_A_SHARD && !self.refusals.contains_key(&key) {
             // One that is asked for again and again is young.
@@ -161,15 +217,24 @@ impl Shard {
 }
 
 impl Refusal {
+    /// Whether it is one of this charge too, which has the key.
+    fn is_of(&self, charge: &Charge) -> bool {
+        self.policy == charge.policy && self.cost <= charge.cost
+    }
+
     /// Whether the wait is not over. It was told after the call was sent, so it ends no earlier than this.
     fn holds(&self, now: Instant) -> bool {
         now.duration_since(self.sent) < self.retry_after
     }
 
     /// What is left of the waits from when they were heard of: who waits as long is not refused for coming too early.
+    #[inline]
     fn verdict(&self, now: Instant) -> Verdict {
         let since = now.duration_since(self.heard);
-        let left = |time: Duration| time.saturating_sub(since).as_nanos().div_ceil(1_000) as u64;
+        let left = |time: Duration| {
+            let left = time.saturating_sub(since);
+            left.as_secs() * 1_000_000 + u64::from(left.subsec_nanos().div_ceil(1_000))
+        };
         Verdict::Denied {
             longest: 0,
             retry_after: left(self.retry_after),
@@ -185,11 +250,15 @@ impl Asked {
         if blind.load(Ordering::Relaxed) != fails {
             blind.store(fails, Ordering::Relaxed);
         }
-        let mut shard = self.denials.shard(&self.key);
-        let known = shard.refusals.get(&self.key);
+        let shard = self.denials.shard(&self.key);
+        let mut known = shard.lock();
+        let before = known.refusals.get(&self.key);
         // What is known may be the answer to a later call.
-        if known.is_some_and(|known| known.sent > self.sent) {
+        if before.is_some_and(|before| before.sent > self.sent) {
             return;
+        }
+        if before.is_some() {
+            shard.version.fetch_add(1, Ordering::Release);
         }
         match *answer {
             Ok(Verdict::Denied {
@@ -197,7 +266,7 @@ impl Asked {
                 reset_after,
                 ..
             }) => {
-                if shard.epoch == self.epoch {
+                if known.epoch == self.epoch {
                     let refusal = Refusal {
                         policy: self.policy,
                         cost: self.cost,
@@ -207,12 +276,12 @@ impl Asked {
                         reset_after: Duration::from_micros(reset_after),
                         doubted: false,
                     };
-                    shard.keep(self.key, refusal);
+                    known.keep(self.key, refusal);
                 }
             }
             // Admitted, or what is known cannot be asked for any more.
             _ => {
-                shard.refusals.remove(&self.key);
+                known.refusals.remove(&self.key);
             }
         }
     }
@@ -221,7 +290,7 @@ impl Asked {
 impl Drop for Asked {
     fn drop(&mut self) {
         if self.doubts
-            && let Some(refusal) = self.denials.shard(&self.key).refusals.get_mut(&self.key)
+            && let Some(refusal) = self.denials.shard(&self.key).lock().refusals.get_mut(&self.key)
         {
             refusal.doubted = false;
         }
@@ -231,9 +300,9 @@ impl Drop for Asked {
 impl Drop for Changing {
     fn drop(&mut self) {
         for key in &self.keys {
-            let mut shard = self.denials.shard(key);
-            shard.epoch += 1;
-            shard.refusals.remove(key);
+            let mut known = self.denials.shard(key).change();
+            known.epoch += 1;
+            known.refusals.remove(key);
         }
     }
 }
@@ -364,7 +433,7 @@ mod tests {
         let (now, mine) = (Instant::now(), charge("a"));
         ask(&denials, mine, now).answered(&denied(9_000_000), now);
         let asking = ask(&denials, mine, now + STALENESS);
-        denials.shard(&mine.key).epoch += 1;
+        denials.shard(&mine.key).change().epoch += 1;
         asking.answered(&denied(8_000_000), now + STALENESS);
         assert!(!is_refused(&denials, mine, now + STALENESS), "this one asks");
     }
@@ -401,11 +470,7 @@ mod tests {
             let mine = charge(&client.to_string());
             ask(&denials, mine, at).answered(&denied(9_000_000), at);
         }
-        let kept: usize = denials
-            .shards
-            .iter()
-            .map(|shard| shard.lock().expect("it is whole").refusals.len())
-            .sum();
+        let kept: usize = denials.shards.iter().map(|shard| shard.lock().refusals.len()).sum();
         assert_eq!(kept, SHARDS * REFUSALS_A_SHARD);
         let at = now + Duration::from_micros(clients);
         let known = |client: &u64| is_refused(&denials, charge(&client.to_string()), at);
@@ -427,6 +492,7 @@ mod tests {
     /// without asking, the store would refuse, or would have a moment ago.
     #[test]
     fn rst_05_nobody_is_refused_who_fits_but_for_the_staleness() {
+        let mut told_again = 0;
         let (mut refused, mut excused, mut asked_again) = (0, 0, 0);
         for seed in 1..=40 {
             let mut random = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed);
@@ -472,7 +538,16 @@ mod tests {
                 match event {
                     Event::Call => {
                         let charge = Charge::new(key, policy, 1 + draw(2) as u32);
-                        match denials.look(&[charge], now) {
+                        let told = denials.told(&charge, || now);
+                        let looked = denials.look(&[charge], now);
+                        if let Some(told) = told {
+                            assert!(
+                                matches!(&looked, Some(Look::Refused(verdict)) if *verdict == told),
+                                "seed {seed}"
+                            );
+                            told_again += 1;
+                        }
+                        match looked {
                             Some(Look::Refused(verdict)) => {
                                 refused += 1;
                                 let truth = store.peek(charge).answer().map(|answer| answer.as_ref().ok().cloned());
@@ -541,7 +616,9 @@ mod tests {
                 }
             }
         }
-        println!("{refused} refused without asking, {excused} who would fit, {asked_again} asked again");
-        assert!(refused > 10_000 && excused > 10 && asked_again > 100);
+        println!(
+            "{refused} refused without asking, {told_again} without a lock, {excused} who would fit, {asked_again} asked again"
+        );
+        assert!(refused > 10_000 && told_again > 5_000 && excused > 10 && asked_again > 100);
     }
 }

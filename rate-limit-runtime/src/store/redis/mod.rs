@@ -15,6 +15,7 @@ mod sentinel;
 mod server;
 mod store_key;
 mod target;
+mod told;
 mod version;
 
 use std::fmt;
@@ -244,6 +245,10 @@ impl Store for RedisStore {
             answer
         });
         self.noting_methods(charges, reply)
+    }
+
+    fn refuses(&self, charge: &Charge) -> Option<Verdict> {
+        self.0.denials.as_ref()?.told(charge, std::time::Instant::now)
     }
 
     fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
