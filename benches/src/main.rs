@@ -4,11 +4,14 @@
 //! cargo run --release -p rate-limit-benches -- GROUP [--json] [--brief]
 //! ```
 
+mod attack;
 mod build;
 mod embedded;
 mod handler;
 mod measure;
+mod redis;
 mod row;
+mod support;
 
 use clap::{Parser, ValueEnum};
 
@@ -30,20 +33,26 @@ struct Args {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Group {
+    /// Refusals of one key at full speed, with a store in Redis
+    Attack,
     /// Compiling annotated axum handlers beside plain ones
     Build,
     /// Decisions in memory beside governor, trypema and leaky-bucket
     Embedded,
     /// An axum handler beside the plain one, and beside tower_governor
     Handler,
+    /// Decisions in Redis beside scripts that a user would take instead
+    Redis,
 }
 
 fn main() {
     let args = Args::parse();
     let table = Table::new(args.json);
     match args.group {
+        Group::Attack => attack::run(args.brief, &table),
         Group::Build => build::run(args.brief, &table),
         Group::Embedded => embedded::run(args.brief, &table),
         Group::Handler => handler::run(args.brief, &table),
+        Group::Redis => redis::run(args.brief, &table),
     }
 }

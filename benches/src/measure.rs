@@ -18,6 +18,22 @@ pub fn alternate(rounds: usize, mut ours: impl FnMut() -> f64, mut peer: impl Fn
     (median(our), median(theirs))
 }
 
+/// As [`alternate`], of any number. Tells the median of each.
+pub fn in_turns(rounds: usize, contenders: &mut [&mut dyn FnMut() -> f64]) -> Vec<f64> {
+    let mut values = vec![Vec::new(); contenders.len()];
+    for contender in contenders.iter_mut() {
+        contender();
+    }
+    for round in 0..rounds {
+        for turn in 0..contenders.len() {
+            // None is always the first.
+            let place = (turn + round) % contenders.len();
+            values[place].push(contenders[place]());
+        }
+    }
+    values.into_iter().map(median).collect()
+}
+
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
