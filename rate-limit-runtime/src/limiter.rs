@@ -381,7 +381,7 @@ impl Limiter {
     fn refused(&self, rule: &Rule) -> Option<Rejection> {
         let verdict = self.0.store.refuses(&rule.charge())?;
         let kind = RejectionKind::Limited;
-        observe::decided(rule.charge().key.method(), Some(kind), Some(DecidedBy::Store));
+        observe::decided(&rule.charge().key.method(), Some(kind), Some(DecidedBy::Store));
         Some(reject(kind, rule).with_decision(decision(rule.policy, &verdict)))
     }
 

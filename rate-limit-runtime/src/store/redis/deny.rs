@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::told::{self, Told};
 use crate::error::StoreError;
-use crate::key::{Client, Key};
+use crate::key::{Client, Id};
 use crate::policy::Policy;
 use crate::store::{Charge, Settlement};
 use crate::verdict::Verdict;
@@ -28,7 +28,6 @@ pub(super) struct Denials {
     staleness: Duration,
     /// Whether the server last failed to decide: then nobody is refused here, and `on_store_error` holds for all alike.
     blind: AtomicBool,
-    hasher: RandomState,
     shards: [Shard; SHARDS],
     /// Which of the process this is.
     id: u64,
@@ -43,7 +42,7 @@ struct Shard {
 
 #[derive(Default)]
 struct Known {
-    refusals: HashMap<Key, Refusal, RandomState>,
+    refusals: HashMap<Id, Refusal, RandomState>,
     /// Counts the times that something was forgotten: a refusal that was asked for before may hold no more.
     epoch: u64,
 }
@@ -71,7 +70,7 @@ pub(super) enum Look {
 #[must_use]
 pub(super) struct Asked {
     denials: Arc<Denials>,
-    key: Key,
+    id: Id,
     policy: Policy,
     cost: u32,
     sent: Instant,
@@ -84,7 +83,7 @@ pub(super) struct Asked {
 #[must_use]
 pub(super) struct Changing {
     denials: Arc<Denials>,
-    keys: SmallVec<[Key; 2]>,
+    ids: SmallVec<[Id; 2]>,
 }
 
 impl Denials {
@@ -94,7 +93,6 @@ impl Denials {
             Arc::new(Self {
                 staleness,
                 blind: AtomicBool::new(false),
-                hasher: RandomState::default(),
                 shards: std::array::from_fn(|_| Shard::default()),
                 id: IDS.fetch_add(1, Ordering::Relaxed),
             })
@@ -109,12 +107,13 @@ impl Denials {
         if charge.observe || charge.at.is_some() {
             return None;
         }
-        let place = self.place(&charge.key);
+        let id = Id::of(&charge.key);
+        let place = place(id);
         let shard = &self.shards[place];
         let mut known = shard.lock();
         let epoch = known.epoch;
         let mut doubts = false;
-        if let Some(refusal) = known.refusals.get_mut(&charge.key)
+        if let Some(refusal) = known.refusals.get_mut(&id)
             && refusal.is_of(charge)
             && refusal.holds(now)
             && !self.blind.load(Ordering::Relaxed)
@@ -124,7 +123,7 @@ impl Denials {
                     denials: self.id,
                     shard: place,
                     version: shard.version.load(Ordering::Relaxed),
-                    key: charge.key,
+                    id,
                     refusal: *refusal,
                     until: refusal.sent + self.staleness.min(refusal.retry_after),
                 });
@@ -136,7 +135,7 @@ impl Denials {
         drop(known);
         Some(Look::Ask(Asked {
             denials: Arc::clone(self),
-            key: charge.key,
+            id,
             policy: charge.policy,
             cost: charge.cost,
             sent: now,
@@ -151,7 +150,7 @@ impl Denials {
         if charge.observe || charge.at.is_some() {
             return None;
         }
-        told::look(&charge.key, |told| {
+        told::look(Id::of(&charge.key), |told| {
             if told.denials != self.id
                 || told.version != self.shards[told.shard].version.load(Ordering::Acquire)
                 || self.blind.load(Ordering::Relaxed)
@@ -167,7 +166,7 @@ impl Denials {
     pub(super) fn changing(self: &Arc<Self>, settlements: &[Settlement]) -> Changing {
         Changing {
             denials: Arc::clone(self),
-            keys: settlements.iter().map(|settlement| settlement.key).collect(),
+            ids: settlements.iter().map(|settlement| Id::of(&settlement.key)).collect(),
         }
     }
 
@@ -175,19 +174,18 @@ impl Denials {
     pub(super) fn forget(&self, client: Client) {
         for shard in &self.shards {
             let mut known = shard.change();
-            known.refusals.retain(|key, _| key.client() != client);
+            known.refusals.retain(|id, _| !id.is_of(client));
             known.epoch += 1;
         }
     }
 
-    fn place(&self, key: &Key) -> usize {
-        use std::hash::BuildHasher as _;
-        self.hasher.hash_one(key) as usize % SHARDS
+    fn shard(&self, id: Id) -> &Shard {
+        &self.shards[place(id)]
     }
+}
 
-    fn shard(&self, key: &Key) -> &Shard {
-        &self.shards[self.place(key)]
-    }
+const fn place(id: Id) -> usize {
+    id.hash() as usize % SHARDS
 }
 
 impl Shard {
@@ -204,15 +202,15 @@ impl Shard {
 }
 
 impl Known {
-    fn keep(&mut self, key: Key, refusal: Refusal) {
-        if self.refusals.len() >= REFUSALS_A_SHARD && !self.refusals.contains_key(&key) {
+    fn keep(&mut self, id: Id, refusal: Refusal) {
+        if self.refusals.len() >= REFUSALS_A_SHARD && !self.refusals.contains_key(&id) {
             // One that is asked for again and again is young.
             let oldest = self.refusals.iter().min_by_key(|(_, refusal)| refusal.heard);
-            if let Some(oldest) = oldest.map(|(key, _)| *key) {
+            if let Some(oldest) = oldest.map(|(id, _)| *id) {
                 self.refusals.remove(&oldest);
             }
         }
-        self.refusals.insert(key, refusal);
+        self.refusals.insert(id, refusal);
     }
 }
 
@@ -250,9 +248,9 @@ impl Asked {
         if blind.load(Ordering::Relaxed) != fails {
             blind.store(fails, Ordering::Relaxed);
         }
-        let shard = self.denials.shard(&self.key);
+        let shard = self.denials.shard(self.id);
         let mut known = shard.lock();
-        let before = known.refusals.get(&self.key);
+        let before = known.refusals.get(&self.id);
         // What is known may be the answer to a later call.
         if before.is_some_and(|before| before.sent > self.sent) {
             return;
@@ -276,12 +274,12 @@ impl Asked {
                         reset_after: Duration::from_micros(reset_after),
                         doubted: false,
                     };
-                    known.keep(self.key, refusal);
+                    known.keep(self.id, refusal);
                 }
             }
             // Admitted, or what is known cannot be asked for any more.
             _ => {
-                known.refusals.remove(&self.key);
+                known.refusals.remove(&self.id);
             }
         }
     }
@@ -290,7 +288,7 @@ impl Asked {
 impl Drop for Asked {
     fn drop(&mut self) {
         if self.doubts
-            && let Some(refusal) = self.denials.shard(&self.key).lock().refusals.get_mut(&self.key)
+            && let Some(refusal) = self.denials.shard(self.id).lock().refusals.get_mut(&self.id)
         {
             refusal.doubted = false;
         }
@@ -299,10 +297,10 @@ impl Drop for Asked {
 
 impl Drop for Changing {
     fn drop(&mut self) {
-        for key in &self.keys {
-            let mut known = self.denials.shard(key).change();
+        for id in &self.ids {
+            let mut known = self.denials.shard(*id).change();
             known.epoch += 1;
-            known.refusals.remove(key);
+            known.refusals.remove(id);
         }
     }
 }
@@ -314,7 +312,7 @@ mod tests {
     use super::*;
     use crate::clock::ManualClock;
     use crate::error::StoreErrorKind;
-    use crate::key::Client;
+    use crate::key::{Client, Key};
     use crate::method::Method;
     use crate::store::{Change, MemoryStore, Store as _};
     use crate::verdict::Hit;
@@ -433,7 +431,7 @@ mod tests {
         let (now, mine) = (Instant::now(), charge("a"));
         ask(&denials, mine, now).answered(&denied(9_000_000), now);
         let asking = ask(&denials, mine, now + STALENESS);
-        denials.shard(&mine.key).change().epoch += 1;
+        denials.shard(Id::of(&mine.key)).change().epoch += 1;
         asking.answered(&denied(8_000_000), now + STALENESS);
         assert!(!is_refused(&denials, mine, now + STALENESS), "this one asks");
     }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::time::Instant;
 
 use super::deny::Refusal;
-use crate::key::Key;
+use crate::key::Id;
 
 /// How many a thread keeps, of different clients as chance has it.
 const PLACES: usize = 16;
@@ -15,7 +15,7 @@ pub(super) struct Told {
     pub(super) denials: u64,
     pub(super) shard: usize,
     pub(super) version: u64,
-    pub(super) key: Key,
+    pub(super) id: Id,
     pub(super) refusal: Refusal,
     pub(super) until: Instant,
 }
@@ -25,16 +25,16 @@ thread_local! {
 }
 
 #[inline]
-fn place(key: &Key) -> usize {
-    usize::from(key.client().to_bytes()[0]) % PLACES
+fn place(id: Id) -> usize {
+    id.hash() as usize % PLACES
 }
 
 pub(super) fn keep(told: Told) {
-    TOLD.with_borrow_mut(|all| all[place(&told.key)] = Some(told));
+    TOLD.with_borrow_mut(|all| all[place(told.id)] = Some(told));
 }
 
-/// Looks at the one of this key, if there is one.
+/// Looks at the one of this counter, if there is one.
 #[inline]
-pub(super) fn look<T>(key: &Key, at: impl FnOnce(&Told) -> Option<T>) -> Option<T> {
-    TOLD.with_borrow(|all| all[place(key)].as_ref().filter(|told| told.key == *key).and_then(at))
+pub(super) fn look<T>(id: Id, at: impl FnOnce(&Told) -> Option<T>) -> Option<T> {
+    TOLD.with_borrow(|all| all[place(id)].as_ref().filter(|told| told.id == id).and_then(at))
 }
