@@ -61,7 +61,7 @@ impl Table {
     pub fn new(json: bool) -> Self {
         if !json {
             println!(
-                "{:<60} {:>12} {:>12} {:<6} {:>7} {:>7}",
+                "{:<88} {:>12} {:>12} {:<6} {:>7} {:>7}",
                 "", "ours", "peer", "unit", "ratio", "goal"
             );
         }
@@ -83,7 +83,7 @@ impl Table {
             let goal = row.goal.map_or_else(String::new, |goal| format!("{goal:.3}"));
             let missed = row.goal.is_some_and(|goal| *ratio > goal);
             println!(
-                "{name:<60} {ours:>12.1} {peer:>12.1} {unit:<6} {ratio:>7.3} {goal:>7}{}",
+                "{name:<88} {ours:>12.1} {peer:>12.1} {unit:<6} {ratio:>7.3} {goal:>7}{}",
                 if missed { "  missed" } else { "" }
             );
         }

@@ -8,7 +8,7 @@ use crate::policy::Policy;
 use crate::store::Demand;
 
 /// How many refusals one shard keeps. The younger takes the place of the older.
-const CELLS: usize = 16;
+const CELLS: usize = 64;
 
 /// The last refusals of calls that weigh 1: as long as one holds, no other call is admitted by the same counter, so nothing but a change
 /// of the counter after the fact, another policy, or a clock that steps back ends it before its time. Who notices those forgets it here.
