@@ -141,17 +141,35 @@ fn a_hint_holds_unless_another_call_came() {
     assert_eq!(found(&exact(), &then(&[other, refused(52, 52, 1)])), [""; 0]);
 }
 
+fn with(from: u64, until: u64, extra: u32) -> Checks {
+    Checks {
+        disturbances: vec![Disturbance { from, until, extra }],
+        ..exact()
+    }
+}
+
+#[test]
+fn a_hint_from_before_the_store_lost_what_it_kept_need_not_hold() {
+    let calls = [
+        admitted(0, 0),
+        admitted(1, 1),
+        refused(110, 112, 40),
+        refused(152, 152, 1),
+    ];
+    let lost = |from, until| with(START + from, START + until, 2);
+    // Who had heard of it before may repeat it for a window.
+    assert_eq!(found(&lost(5, 10), &calls)[0], "unjustified");
+    assert!(!found(&lost(5, 10), &calls).contains(&"broken hint"));
+    assert!(found(&lost(5, 9), &calls).contains(&"broken hint"));
+    // It was lost after both.
+    assert!(!found(&lost(152, 160), &calls).contains(&"broken hint"));
+    assert!(found(&lost(153, 160), &calls).contains(&"broken hint"));
+}
+
 #[test]
 fn a_failover_excuses_its_window_alone() {
     let calls: Vec<Call> = [0, 1, 50, 51].map(|at| admitted(at, at)).into();
-    let with = |from, until, extra| Checks {
-        disturbances: vec![Disturbance {
-            from: START + from,
-            until: START + until,
-            extra,
-        }],
-        ..exact()
-    };
+    let with = |from, until, extra| with(START + from, START + until, extra);
     assert_eq!(found(&exact(), &calls), ["over-admission"]);
     assert_eq!(found(&with(20, 30, 2), &calls), [""; 0]);
     assert_eq!(found(&with(20, 30, 1), &calls), ["over-admission"]);

@@ -25,7 +25,7 @@ pub(super) fn first_broken(checks: &Checks, calls: &[&Call]) -> Option<Finding> 
             .take_while(|(earlier, _)| earlier.sent_at > quiet_since)
             .find(|(earlier, wait)| {
                 let due = earlier.replied_at + wait + checks.slack;
-                due <= refused.sent_at && refused.cost <= earlier.cost
+                due <= refused.sent_at && refused.cost <= earlier.cost && !outdated(checks, earlier, refused)
             });
         if let Some((told, _)) = broken {
             return Some(Finding::BrokenHint {
@@ -35,6 +35,13 @@ pub(super) fn first_broken(checks: &Checks, calls: &[&Call]) -> Option<Finding> 
         }
     }
     None
+}
+
+/// Whether the store may have lost what it kept after it had told of the earlier refusal. A process that has heard of one repeats it for as
+/// long as it would have lasted, and does not know of those who were admitted in its place since.
+fn outdated(checks: &Checks, earlier: &Call, refused: &Call) -> bool {
+    let reaches = |from: u64, until: u64| from <= refused.sent_at && earlier.sent_at <= until + earlier.window.length;
+    checks.disturbances.iter().any(|lost| reaches(lost.from, lost.until))
 }
 
 fn told(call: &Call) -> Option<u64> {
