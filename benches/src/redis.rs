@@ -4,6 +4,7 @@
 pub mod contender;
 mod cost;
 mod lines;
+mod peers;
 pub mod rate;
 pub mod server;
 mod traffic;
@@ -12,8 +13,9 @@ use std::sync::Arc;
 
 use tokio::runtime::Runtime;
 
-use self::contender::{ActixLimitation, Apart, Contender, Gcra, SortedSet, Together};
+use self::contender::{Apart, Contender, Together};
 use self::cost::{TASKS, bytes, microseconds};
+use self::peers::{ActixLimitation, Gcra, SortedSet};
 use self::rate::{Caller, per_second};
 use self::server::Server;
 use self::traffic::{Cell, Phase};
@@ -55,9 +57,9 @@ pub fn run(brief: bool, table: &Table) {
     let peers = [
         beside::<rate::Get>(Some(1.818)),
         beside::<rate::EmptyScript>(None),
-        beside::<rate::SortedSet>(None),
-        beside::<rate::Gcra>(None),
-        beside::<rate::ActixLimitation>(None),
+        beside::<SortedSet>(None),
+        beside::<Gcra>(None),
+        beside::<ActixLimitation>(None),
     ];
     rates(&extent, &runtime, &mut Server::redis(), &peers, table);
     match Server::valkey() {
@@ -69,17 +71,21 @@ pub fn run(brief: bool, table: &Table) {
     }
 }
 
+fn contender<C: Contender>(runtime: &Runtime, server: &mut Server, clients: usize) -> Arc<C> {
+    Arc::new(runtime.block_on(C::new(server, clients)))
+}
+
 /// The server's time for a decision in every cell, alone and together.
 fn costs(extent: &Extent, runtime: &Runtime, server: &mut Server, table: &Table) {
     let clients = LIMITS[0].1;
-    let apart = Arc::new(runtime.block_on(Apart::new(server, clients)));
+    let apart: Arc<Apart> = contender(runtime, server, clients);
     // On one thread all calls are there before the first returns.
     let one_thread = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let one_thread = one_thread.expect("it needs no thread");
-    let together = Arc::new(one_thread.block_on(Together::new(server, clients)));
-    let sorted_set = Arc::new(runtime.block_on(SortedSet::new(server, clients)));
-    let gcra = Arc::new(runtime.block_on(Gcra::new(server, clients)));
-    let actix = Arc::new(runtime.block_on(ActixLimitation::new(server, clients)));
+    let together: Arc<Together> = contender(&one_thread, server, clients);
+    let sorted_set: Arc<SortedSet> = contender(runtime, server, clients);
+    let gcra: Arc<Gcra> = contender(runtime, server, clients);
+    let actix: Arc<ActixLimitation> = contender(runtime, server, clients);
     let (mut alone_to_gcra, mut together_to_gcra) = (Vec::new(), Vec::new());
     for (limit, clients) in LIMITS {
         for phase in Phase::ALL {
@@ -104,18 +110,29 @@ fn costs(extent: &Extent, runtime: &Runtime, server: &mut Server, table: &Table)
                 Row::new(name, Unit::Cost("us"), (ours, theirs), extent.rounds)
             };
             let small = limit <= 100;
-            table.add(&row(SortedSet::NAME, "one call each", alone, sorted_set).goal(if small { 0.7 } else { 0.9 }));
-            let by_sorted_set = row(SortedSet::NAME, "together", together, sorted_set);
+            table.add(
+                &row(<SortedSet as Contender>::NAME, "one call each", alone, sorted_set).goal(if small {
+                    0.7
+                } else {
+                    0.9
+                }),
+            );
+            let by_sorted_set = row(<SortedSet as Contender>::NAME, "together", together, sorted_set);
             table.add(&if small { by_sorted_set.goal(0.4) } else { by_sorted_set });
-            let by_gcra = row(Gcra::NAME, "one call each", alone, gcra);
-            let together_by_gcra = row(Gcra::NAME, "together", together, gcra);
+            let by_gcra = row(<Gcra as Contender>::NAME, "one call each", alone, gcra);
+            let together_by_gcra = row(<Gcra as Contender>::NAME, "together", together, gcra);
             if small {
                 alone_to_gcra.push(by_gcra.ratio);
                 together_to_gcra.push(together_by_gcra.ratio);
             }
             table.add(&if small { by_gcra.goal(1.1) } else { by_gcra });
             table.add(&together_by_gcra);
-            table.add(&row(ActixLimitation::NAME, "one call each", alone, actix));
+            table.add(&row(
+                <ActixLimitation as Contender>::NAME,
+                "one call each",
+                alone,
+                actix,
+            ));
         }
     }
     for (ratios, how, goal) in [
@@ -124,7 +141,7 @@ fn costs(extent: &Extent, runtime: &Runtime, server: &mut Server, table: &Table)
     ] {
         let name = format!(
             "redis, {}, limits 5 and 100, {how}, the median of these cells",
-            Gcra::NAME
+            <Gcra as Contender>::NAME
         );
         table.add(&Row::new(name, Unit::Cost("ratio"), (median(ratios), 1.0), extent.rounds).goal(goal));
     }

@@ -1,17 +1,14 @@
 //! Who decides, each over the same client.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use rate_limit::{Charge, Client, Key, Method, Policy, RedisStore, Store as _, Verdict};
-use redis::{Pipeline, Value};
+use redis::Pipeline;
 
-use super::lines::{Lines, Script};
+use super::peers::{ActixLimitation, Gcra, SortedSet};
 use super::server::Server;
 use super::traffic::{Cell, STEP};
 
-pub const SORTED_SET: &str = include_str!("sorted_set.lua");
-pub const GCRA: &str = include_str!("gcra.lua");
 /// How many connections there are where nothing goes out together, as of so many processes.
 const INSTANCES: usize = 8;
 
@@ -116,32 +113,11 @@ fn number(time: u64) -> impl Iterator<Item = u8> {
     time.to_le_bytes().into_iter().take(7)
 }
 
-/// The student portal's script.
-pub struct SortedSet {
-    script: Script,
-    /// A part of the ids, each as long as a UUID without hyphens.
-    next: AtomicU64,
-}
-
-impl SortedSet {
-    /// As long as ours.
-    pub fn key(client: usize) -> String {
-        format!("sorted:{client:033}")
-    }
-
-    fn id(&self) -> String {
-        format!("{:032x}", self.next.fetch_add(0x9e37_79b9, Ordering::Relaxed))
-    }
-}
-
 impl Contender for SortedSet {
     const NAME: &'static str = "sorted set";
 
     async fn new(server: &mut Server, _: usize) -> Self {
-        Self {
-            script: Script::new(server, SORTED_SET, INSTANCES).await,
-            next: AtomicU64::new(1 << 60),
-        }
+        Self::over(server, INSTANCES).await
     }
 
     fn place(&self, server: &mut Server, pipeline: &mut Pipeline, cell: &Cell, client: usize, now: u64) {
@@ -166,22 +142,7 @@ impl Contender for SortedSet {
     }
 
     async fn decide(&self, task: usize, client: usize, cell: &Cell) -> bool {
-        let window = cell.window(client).as_micros() as u64;
-        let mut cmd = self.script.on(Self::key(client));
-        cmd.arg(window).arg(cell.limit).arg(self.id()).arg(window / 1_000);
-        match self.script.lines.ask(task, &cmd).await {
-            Value::Int(counted) => counted > 0,
-            other => panic!("{other:?}"),
-        }
-    }
-}
-
-/// A GCRA script.
-pub struct Gcra(Script);
-
-impl Gcra {
-    fn key(client: usize) -> String {
-        format!("gcra:{client:035}")
+        self.ask(task, client, cell.limit, cell.window(client)).await
     }
 }
 
@@ -189,7 +150,7 @@ impl Contender for Gcra {
     const NAME: &'static str = "GCRA";
 
     async fn new(server: &mut Server, _: usize) -> Self {
-        Self(Script::new(server, GCRA, INSTANCES).await)
+        Self::over(server, INSTANCES).await
     }
 
     fn place(&self, _: &mut Server, pipeline: &mut Pipeline, cell: &Cell, client: usize, now: u64) {
@@ -212,22 +173,7 @@ impl Contender for Gcra {
         // It knows no window: a full bucket has room for one more where a window has slid.
         let slides = cell.calls(client) == cell.limit && cell.admits(client);
         let burst = u64::from(cell.limit + u32::from(slides)) * STEP;
-        let mut cmd = self.0.on(Self::key(client));
-        cmd.arg(STEP).arg(burst);
-        match self.0.lines.ask(task, &cmd).await {
-            Value::Array(fields) => fields[0] == Value::Int(1),
-            other => panic!("{other:?}"),
-        }
-    }
-}
-
-/// The commands of actix-limitation 0.6, which opens a connection for them each time; here it has one. A counter, set up to go with the
-/// window, that also counts what it refuses.
-pub struct ActixLimitation(Lines);
-
-impl ActixLimitation {
-    fn key(client: usize) -> String {
-        format!("actix:{client:034}")
+        self.ask(task, client, STEP, burst).await
     }
 }
 
@@ -237,7 +183,7 @@ impl Contender for ActixLimitation {
     const COMMANDS: &'static [&'static str] = &["multi", "exec"];
 
     async fn new(server: &mut Server, _: usize) -> Self {
-        Self(Lines::to(server, INSTANCES).await)
+        Self::over(server, INSTANCES).await
     }
 
     fn place(&self, _: &mut Server, pipeline: &mut Pipeline, cell: &Cell, client: usize, _: u64) {
@@ -252,20 +198,6 @@ impl Contender for ActixLimitation {
     }
 
     async fn decide(&self, task: usize, client: usize, cell: &Cell) -> bool {
-        let key = Self::key(client);
-        let mut pipeline = redis::pipe();
-        pipeline.atomic();
-        pipeline
-            .cmd("SET")
-            .arg(&key)
-            .arg(0)
-            .arg("EX")
-            .arg(cell.window(client).as_secs())
-            .arg("NX")
-            .ignore();
-        pipeline.cmd("INCR").arg(&key).cmd("TTL").arg(&key);
-        let mut line = self.0.of(task);
-        let (count, _): (u32, u64) = pipeline.query_async(&mut line).await.expect("it answers");
-        count <= cell.limit
+        self.ask(task, client, cell.limit, cell.window(client)).await
     }
 }

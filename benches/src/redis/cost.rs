@@ -9,7 +9,8 @@ use redis::Pipeline;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
-use super::contender::{Contender, SortedSet, key, store};
+use super::contender::{Contender, key, store};
+use super::peers::SortedSet;
 use super::server::Server;
 use super::traffic::{Cell, Phase};
 

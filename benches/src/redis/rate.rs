@@ -1,7 +1,6 @@
 //! How many decisions a second 64 tasks have over one connection.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rate_limit::{Client, Key, Limiter, Method, Policy, RedisStore, Rule};
@@ -11,9 +10,9 @@ use tokio::runtime::Runtime;
 use trypema::redis::{RedisKey, RedisRateLimiterProvider};
 use trypema::{RateLimit, RateLimitDecision, RateLimiterBuilder as _, WindowSize};
 
-use super::contender::{GCRA, SORTED_SET};
 use super::cost::drive;
 use super::lines::{Lines, Script};
+use super::peers::{ActixLimitation, Gcra, SortedSet};
 use super::server::Server;
 
 const TASKS: usize = 64;
@@ -106,74 +105,40 @@ impl Caller for EmptyScript {
     }
 }
 
-pub struct SortedSet {
-    script: Script,
-    next: AtomicU64,
-}
-
 impl Caller for SortedSet {
     const NAME: &'static str = "sorted set";
 
     async fn new(server: &mut Server) -> Self {
-        Self {
-            script: Script::new(server, SORTED_SET, 1).await,
-            next: AtomicU64::new(1 << 60),
-        }
+        Self::over(server, 1).await
     }
 
     async fn call(&self, client: usize) -> bool {
-        let mut cmd = self.script.on(format!("sorted:{client:033}"));
-        cmd.arg(WINDOW.as_micros() as u64).arg(LIMIT);
-        cmd.arg(format!("{:032x}", self.next.fetch_add(0x9e37_79b9, Ordering::Relaxed)));
-        cmd.arg(WINDOW.as_millis() as u64);
-        matches!(self.script.lines.ask(0, &cmd).await, Value::Int(counted) if counted > 0)
+        self.ask(0, client, LIMIT, WINDOW).await
     }
 }
-
-pub struct Gcra(Script);
 
 impl Caller for Gcra {
     const NAME: &'static str = "GCRA";
 
     async fn new(server: &mut Server) -> Self {
-        Self(Script::new(server, GCRA, 1).await)
+        Self::over(server, 1).await
     }
 
     async fn call(&self, client: usize) -> bool {
-        let mut cmd = self.0.on(format!("gcra:{client:035}"));
-        cmd.arg(WINDOW.as_micros() as u64 / u64::from(LIMIT))
-            .arg(WINDOW.as_micros() as u64);
-        match self.0.lines.ask(0, &cmd).await {
-            Value::Array(fields) => fields[0] == Value::Int(1),
-            other => panic!("{other:?}"),
-        }
+        let window = WINDOW.as_micros() as u64;
+        self.ask(0, client, window / u64::from(LIMIT), window).await
     }
 }
-
-/// What actix-limitation 0.6 sends. It opens a connection for each call; here it has one.
-pub struct ActixLimitation(Lines);
 
 impl Caller for ActixLimitation {
     const NAME: &'static str = "actix-limitation's commands";
 
     async fn new(server: &mut Server) -> Self {
-        Self(Lines::to(server, 1).await)
+        Self::over(server, 1).await
     }
 
     async fn call(&self, client: usize) -> bool {
-        let (key, mut pipeline) = (format!("actix:{client:034}"), redis::pipe());
-        pipeline.atomic();
-        pipeline
-            .cmd("SET")
-            .arg(&key)
-            .arg(0)
-            .arg("EX")
-            .arg(WINDOW.as_secs())
-            .arg("NX")
-            .ignore();
-        pipeline.cmd("INCR").arg(&key).cmd("TTL").arg(&key);
-        let (count, _): (u32, u64) = pipeline.query_async(&mut self.0.of(0)).await.expect("it answers");
-        count <= LIMIT
+        self.ask(0, client, LIMIT, WINDOW).await
     }
 }
 
