@@ -1,6 +1,8 @@
 //! Where counters live.
 
 mod charge;
+#[cfg(all(test, feature = "test-util"))]
+mod draws;
 mod memory;
 #[cfg(feature = "redis")]
 mod redis;

@@ -314,6 +314,7 @@ mod tests {
     use crate::method::Method;
     use crate::policy::Algorithm;
     use crate::store::Change;
+    use crate::store::draws::draws;
 
     const SECOND: u64 = 1_000_000;
 
@@ -415,13 +416,7 @@ mod tests {
     fn one_look_decides_as_all_steps_do() {
         let (mut admitted, mut refused, mut told_again) = (0, 0, 0);
         for seed in 1..=60_u64 {
-            let mut random = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed);
-            let mut draw = move |below: u64| {
-                random ^= random << 13;
-                random ^= random >> 7;
-                random ^= random << 17;
-                random % below
-            };
+            let mut draw = draws(seed);
             let mut pair = Pair::new(10_000);
             pair.steps_back = seed % 8 >= 4;
             let window = Duration::from_micros(SECOND / 2 + draw(20 * SECOND));

@@ -314,6 +314,7 @@ mod tests {
     use crate::error::StoreErrorKind;
     use crate::key::{Client, Key};
     use crate::method::Method;
+    use crate::store::draws::draws;
     use crate::store::{Change, MemoryStore, Store as _};
     use crate::verdict::Hit;
 
@@ -493,13 +494,7 @@ mod tests {
         let mut told_again = 0;
         let (mut refused, mut excused, mut asked_again) = (0, 0, 0);
         for seed in 1..=40 {
-            let mut random = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed);
-            let mut draw = move |below: u64| {
-                random ^= random << 13;
-                random ^= random >> 7;
-                random ^= random << 17;
-                random % below
-            };
+            let mut draw = draws(seed);
             let window = Duration::from_millis(500 + draw(20_000));
             let policy = match draw(4) {
                 0 => Policy::fixed_window(5, window),
