@@ -137,10 +137,10 @@ impl Limiter {
     ///
     /// [`Rejection`] if the call is not to be made.
     pub async fn check(&self, rule: Rule) -> Result<Permit, Rejection> {
-        if let Some(refused) = self.refused(&rule) {
-            return Err(refused);
+        match self.refused(&rule) {
+            Some(refused) => Err(refused),
+            None => self.clone().charge(smallvec![rule]).await,
         }
-        self.clone().admit(smallvec![rule]).await
     }
 
     /// Charges a call by several rules, all or none: if one refuses, no other is charged. Each rule needs a key, an
@@ -151,7 +151,7 @@ impl Limiter {
     /// [`Rejection`] of the rule that takes the longest to admit it. Rules that share a counter, and more than
     /// [`Rule::MAX`], are [`RejectionKind::Misconfigured`].
     pub async fn check_all(&self, rules: &[Rule]) -> Result<Permit, Rejection> {
-        self.clone().admit(SmallVec::from_slice(rules)).await
+        self.admit(SmallVec::from_slice(rules)).await
     }
 
     /// As [`check`](Self::check), in the caller's transaction: the token is taken when it commits, and was never taken when it rolls back.
@@ -345,16 +345,21 @@ impl Limiter {
         embedded.filter(|_| !self.0.has_policies.load(Ordering::Acquire))
     }
 
-    /// Charges at once, where the store need not wait; nothing is then allocated.
-    pub(crate) fn admit(self, rules: Rules) -> Reply<Result<Permit, Rejection>> {
-        let charges: SmallVec<[Charge; 2]> = rules.iter().map(Rule::charge).collect();
-        if charges.is_empty() {
-            return Reply::ready(Ok(Permit::unseen(self)));
-        }
+    /// Charges a call, unless it is one by a single rule that the store is known to refuse.
+    pub(crate) fn admit(&self, rules: Rules) -> Reply<Result<Permit, Rejection>> {
         if let [rule] = &rules[..]
             && let Some(refused) = self.refused(rule)
         {
             return Reply::ready(Err(refused));
+        }
+        self.clone().charge(rules)
+    }
+
+    /// Charges at once, where the store need not wait; nothing is then allocated.
+    fn charge(self, rules: Rules) -> Reply<Result<Permit, Rejection>> {
+        let charges: SmallVec<[Charge; 2]> = rules.iter().map(Rule::charge).collect();
+        if charges.is_empty() {
+            return Reply::ready(Ok(Permit::unseen(self)));
         }
         if let Some(shared) = first_shared(&charges) {
             tracing::error!(

@@ -231,7 +231,7 @@ impl<'a> Call<'a> {
             Err(rejection) => return Reply::ready(Err(rejection)),
         };
         let method = self.site.method();
-        limiter.clone().admit(rules).map(move |answer| {
+        limiter.admit(rules).map(move |answer| {
             report::note_answer(method, &answer);
             answer
         })
