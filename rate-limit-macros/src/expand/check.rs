@@ -36,10 +36,10 @@ use crate::target::MARKER;
 /// }
 /// ```
 ///
-/// The call is in a block of its own, so that the future has no room for it while it waits, nor for an answer that is there at once. With `permit = name`, `let permit = match
-/// answer.await { .. }; let name = &permit;` stand in place of the `if`. For `impl
-/// IntoResponse` the last is `Either::Passed(async move { MENTIONS { BODY } }.await)`, beside `Either::Refused(rejection)`: the body
-/// and a refusal are two types, made one.
+/// The call is in a block of its own, so that the future has no room for it while it waits, nor for an answer that is there at once. With
+/// `permit = name`, `let permit = match answer.await { .. }; let name = &permit;` stand in place of the `if`. For `impl IntoResponse` the
+/// last is `Either::Passed(async move { MENTIONS { BODY } }.await)`, beside `Either::Refused(rejection)`: the body and a refusal are two
+/// types, made one.
 pub(super) fn checked(model: &mut Model, call: &TokenStream, body: &TokenStream) -> TokenStream {
     let refusal = refusal(model);
     let body = match either(model) {
