@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod algorithm;
+mod as_written;
 mod charged;
 pub mod client;
 mod clock;

@@ -1,6 +1,7 @@
 //! What is allowed: an algorithm and its numbers.
 
 use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 use crate::span::Span;
@@ -256,6 +257,66 @@ impl fmt::Display for Policy {
     }
 }
 
+/// As it is displayed: `5 in 10m`, `5 in each 10m`, `3 and one more each 50s`, and behind any of them `, then blocked for 30m`.
+///
+/// ```
+/// use std::time::Duration;
+/// use rate_limit_runtime::Policy;
+///
+/// assert_eq!("3 and one more each 50s".parse(), Ok(Policy::token_bucket(3, Duration::from_secs(50))));
+/// let error = "5 in 10".parse::<Policy>().unwrap_err();
+/// assert_eq!(error, "`10` has no unit: write `10s`, `10m` or `10h`");
+/// ```
+///
+/// The error is what to write instead.
+impl FromStr for Policy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (limit, block) = match text.split_once(',') {
+            None => (text, None),
+            Some((limit, block)) => match block.trim().strip_prefix("then blocked for ") {
+                Some(block) => (limit, Some(block)),
+                None => return Err(no_policy(text)),
+            },
+        };
+        let shapes = [
+            (" and one more each ", Self::try_token_bucket as fn(_, _) -> _),
+            (" in each ", Self::try_fixed_window),
+            (" in ", Self::try_sliding_window),
+        ];
+        let shape = shapes
+            .into_iter()
+            .find_map(|(words, policy)| Some((limit.split_once(words)?, policy)));
+        let Some(((count, span), policy)) = shape else {
+            return Err(no_policy(text));
+        };
+        let count = match count.trim().parse() {
+            Ok(0) => return Err("a count of 0 admits nobody: write 1 or more".to_owned()),
+            Ok(count) => count,
+            Err(_) => {
+                return Err(format!(
+                    "`{}` is no count: a whole number from 1 to 10,000,000",
+                    count.trim()
+                ));
+            }
+        };
+        let told = |error: PolicyError| error.to_string();
+        let policy = policy(count, span.parse::<Span>()?.to_duration()).map_err(told)?;
+        match block {
+            Some(block) => policy.try_block(block.parse::<Span>()?.to_duration()).map_err(told),
+            None => Ok(policy),
+        }
+    }
+}
+
+fn no_policy(text: &str) -> String {
+    format!(
+        "`{text}` is no policy: write `5 in 10m` for a sliding window, `5 in each 10m` for a fixed one, `3 and one more each 50s` for a \
+         token bucket, and behind it, if you like, `, then blocked for 30m`"
+    )
+}
+
 impl fmt::Debug for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Policy({:?}, {self})", self.algorithm)
@@ -300,3 +361,45 @@ impl fmt::Display for PolicyError {
 }
 
 impl std::error::Error for PolicyError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_is_read_as_it_is_written() {
+        let minutes = |minutes: u64| Duration::from_secs(minutes * 60);
+        for policy in [
+            Policy::sliding_window(5, minutes(10)),
+            Policy::fixed_window(Policy::MAX_COUNT, Policy::MAX_WINDOW),
+            Policy::token_bucket(3, Duration::from_secs(50)),
+            Policy::sliding_window(1, Policy::MIN_WINDOW).block(minutes(90)),
+            Policy::token_bucket(1, Duration::from_micros(1)).block(minutes(1)),
+        ] {
+            assert_eq!(policy.to_string().parse(), Ok(policy));
+        }
+        assert_eq!(" 5  in  10m ".parse(), Ok(Policy::sliding_window(5, minutes(10))));
+    }
+
+    #[test]
+    fn what_is_no_policy_says_what_to_write() {
+        let wrong = |text: &str| text.parse::<Policy>().expect_err(text);
+        for text in ["", "5", "5/10m", "5 in 10m, blocked for 3m"] {
+            assert!(
+                wrong(text).starts_with(&format!("`{text}` is no policy: write `5 in 10m`")),
+                "{}",
+                wrong(text)
+            );
+        }
+        assert_eq!(wrong("0 in 10m"), "a count of 0 admits nobody: write 1 or more");
+        assert_eq!(
+            wrong("-5 in 10m"),
+            "`-5` is no count: a whole number from 1 to 10,000,000"
+        );
+        assert_eq!(wrong("10000001 in 10m"), "a count or capacity is at most 10,000,000");
+        assert_eq!(wrong("5 in 10"), "`10` has no unit: write `10s`, `10m` or `10h`");
+        assert_eq!(wrong("5 in 1us"), "a window is at least 1 millisecond");
+        assert_eq!(wrong("3 and one more each 0s"), PolicyError::RefillTooShort.message());
+        assert_eq!(wrong("5 in 10m, then blocked for 40000d"), PolicyError::Block.message());
+    }
+}
