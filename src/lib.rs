@@ -44,6 +44,7 @@
 //! | `metrics` | what is counted, below, for the facade of the crate [metrics](https://docs.rs/metrics) |
 //! | `tonic` | refusals as `Status`: `RESOURCE_EXHAUSTED` with `RetryInfo` |
 //! | `serde` | [`Policies`] and [`Policy`] from configuration files |
+//! | `simulate` | `Simulation`: what a policy would say to a client at given times |
 //! | `test-util` | `ManualClock`, and `contract`: the suite that every store must pass |
 //!
 //! # What is counted
@@ -75,6 +76,8 @@
 
 #[doc = include_str!("limit_per_time.md")]
 pub use rate_limit_macros::limit_per_time;
+#[cfg(feature = "simulate")]
+pub use rate_limit_runtime::Simulation;
 #[cfg(feature = "actix-web")]
 pub use rate_limit_runtime::actix_web;
 #[cfg(feature = "axum")]

@@ -58,6 +58,8 @@ pub use self::policies::Policies;
 pub use self::policy::{Algorithm, Policy, PolicyError};
 pub use self::rejection::{FromRejection, Rejection, RejectionKind};
 pub use self::rule::Rule;
+#[cfg(feature = "simulate")]
+pub use self::store::Simulation;
 pub use self::store::{Change, Charge, MemoryStore, MemoryStoreBuilder, Reply, Settlement, Store};
 #[cfg(feature = "redis")]
 pub use self::store::{RedisStore, RedisStoreBuilder};

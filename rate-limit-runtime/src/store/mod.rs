@@ -18,6 +18,8 @@ use std::fmt::Debug;
 
 pub(crate) use self::charge::Demand;
 pub use self::charge::{Change, Charge, Settlement};
+#[cfg(feature = "simulate")]
+pub use self::memory::Simulation;
 pub use self::memory::{MemoryStore, MemoryStoreBuilder};
 #[cfg(feature = "redis")]
 pub use self::redis::{RedisStore, RedisStoreBuilder};

@@ -3,6 +3,8 @@
 mod counter;
 mod refusals;
 mod shard;
+#[cfg(feature = "simulate")]
+mod simulation;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,6 +13,8 @@ use smallvec::SmallVec;
 
 use self::refusals::Refusals;
 use self::shard::{Place, Shard};
+#[cfg(feature = "simulate")]
+pub use self::simulation::Simulation;
 use super::verdict::{self, Decided};
 use super::{Charge, Demand, Reply, Settlement, Store};
 use crate::algorithm::Answer;
