@@ -2,6 +2,7 @@
 
 mod failure;
 mod output;
+mod replay;
 
 use std::process::ExitCode;
 

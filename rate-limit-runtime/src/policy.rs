@@ -214,6 +214,15 @@ impl Policy {
         }
     }
 
+    /// For how long it refuses every call once one was refused, if it does.
+    #[must_use]
+    pub const fn block_time(&self) -> Option<Duration> {
+        match self.block {
+            Span(0) => None,
+            block => Some(block.to_duration()),
+        }
+    }
+
     /// Microseconds of the window, or of one refill.
     pub(crate) const fn span(&self) -> u64 {
         self.span.0
