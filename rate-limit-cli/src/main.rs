@@ -3,6 +3,7 @@
 mod failure;
 mod output;
 mod replay;
+mod text;
 
 use std::process::ExitCode;
 

@@ -1,0 +1,70 @@
+//! Numbers, times and tables as reports have them.
+
+use std::fmt;
+
+use comfy_table::{ContentArrangement, Table, presets};
+use jiff::Timestamp;
+
+/// A number in groups of three digits.
+#[derive(Clone, Copy, Debug)]
+pub struct Count(pub u64);
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = self.0.to_string();
+        for (place, digit) in digits.char_indices() {
+            if place > 0 && (digits.len() - place) % 3 == 0 {
+                f.write_str(",")?;
+            }
+            write!(f, "{digit}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A part of 1, in hundredths of a percent.
+#[derive(Clone, Copy, Debug)]
+pub struct Share(pub f64);
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.2} %", self.0 * 100.0)
+    }
+}
+
+/// A time in microseconds since 1970. One beyond the year 9999 is the last of it.
+pub fn time(micros: u64) -> Timestamp {
+    let micros = i64::try_from(micros).unwrap_or(i64::MAX);
+    Timestamp::from_microsecond(micros).unwrap_or(Timestamp::MAX)
+}
+
+/// A table without lines.
+pub fn table<const N: usize>(header: [&str; N]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header(header);
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_easily() {
+        let written = |number| Count(number).to_string();
+        assert_eq!(
+            [0, 999, 1_000, 12_345_678].map(written),
+            ["0", "999", "1,000", "12,345,678"]
+        );
+        assert_eq!(Share(0.97114).to_string(), "97.11 %");
+    }
+
+    #[test]
+    fn a_time_is_read_as_it_is_written() {
+        assert_eq!(time(1_764_460_800_000_000).to_string(), "2025-11-30T00:00:00Z");
+        assert_eq!(time(u64::MAX), Timestamp::MAX);
+    }
+}
