@@ -1,17 +1,25 @@
 //! `rate-limit`: picks a policy from an access log, tries it on the log, and looks after the counters of a store.
 
+mod advise;
 mod failure;
+mod log;
+mod nearest;
 mod output;
+mod plot;
+mod progress;
 mod replay;
 mod text;
+mod trial;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 
+use crate::advise::Advise;
 use crate::failure::{Code, Failure};
 use crate::output::Output;
+use crate::replay::Replay;
 
 /// From an access log to a policy, and what an operator does on call
 #[derive(Debug, Parser)]
@@ -26,6 +34,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Advise(Advise),
+    Replay(Replay),
     /// Print the completions of a shell, to be put where it looks for them
     Completions {
         /// The shell
@@ -46,6 +56,8 @@ fn main() -> ExitCode {
 
 fn run(command: Command, output: &Output) -> Result<(), Failure> {
     match command {
+        Command::Advise(advise) => advise.run(output),
+        Command::Replay(replay) => replay.run(output),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "rate-limit", &mut script);

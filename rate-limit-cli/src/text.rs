@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use jiff::Timestamp;
 
 /// A number in groups of three digits.
@@ -13,7 +13,7 @@ impl fmt::Display for Count {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = self.0.to_string();
         for (place, digit) in digits.char_indices() {
-            if place > 0 && (digits.len() - place) % 3 == 0 {
+            if place > 0 && (digits.len() - place).is_multiple_of(3) {
                 f.write_str(",")?;
             }
             write!(f, "{digit}")?;
@@ -38,13 +38,16 @@ pub fn time(micros: u64) -> Timestamp {
     Timestamp::from_microsecond(micros).unwrap_or(Timestamp::MAX)
 }
 
-/// A table without lines.
-pub fn table<const N: usize>(header: [&str; N]) -> Table {
+/// A table without lines, the columns of which begin with these words.
+pub fn table<const N: usize>(columns: [(&str, CellAlignment); N]) -> Table {
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(header);
+        .set_header(columns.map(|(header, _)| header));
+    for (column, (_, alignment)) in table.column_iter_mut().zip(columns) {
+        column.set_cell_alignment(alignment);
+    }
     table
 }
 

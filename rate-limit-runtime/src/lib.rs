@@ -32,6 +32,8 @@ mod rejection;
 mod report;
 mod rule;
 mod scopes;
+#[cfg(feature = "serde")]
+mod serialize;
 mod span;
 mod store;
 mod to_key;

@@ -5,36 +5,24 @@ use std::path::Path;
 
 use plotters::prelude::*;
 
-use crate::failure::{Code, Failure};
-use crate::replay::slots::Slots;
+use crate::failure::Failure;
+use crate::plot::{self, Area, COLORS};
 use crate::text;
-
-/// Tells colours apart, also for who sees few of them. Source: Okabe and Ito, *Color Universal Design*.
-const COLORS: [RGBColor; 6] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(86, 180, 233),
-    RGBColor(230, 159, 0),
-];
+use crate::trial::slots::Slots;
 
 /// Writes an SVG of the candidates' events refused in each slot.
 pub fn write(path: &Path, slots: &Slots, candidates: &[(&str, &[u64])]) -> Result<(), Failure> {
-    draw(path, slots, candidates)
-        .map_err(|error| Failure::new(Code::Output, format!("{}: cannot be written: {error}", path.display())))
+    plot::write(path, |area| draw(area, slots, candidates))
 }
 
-fn draw(path: &Path, slots: &Slots, candidates: &[(&str, &[u64])]) -> Result<(), Box<dyn Error>> {
+fn draw(area: &Area<'_>, slots: &Slots, candidates: &[(&str, &[u64])]) -> Result<(), Box<dyn Error>> {
     let most = candidates
         .iter()
         .flat_map(|(_, refused)| *refused)
         .max()
         .copied()
         .unwrap_or(0);
-    let area = SVGBackend::new(path, (1_000, 500)).into_drawing_area();
-    area.fill(&WHITE)?;
-    let mut chart = ChartBuilder::on(&area)
+    let mut chart = ChartBuilder::on(area)
         .caption("Events refused over time", ("sans-serif", 20))
         .margin(15)
         .x_label_area_size(45)
@@ -66,6 +54,5 @@ fn draw(path: &Path, slots: &Slots, candidates: &[(&str, &[u64])]) -> Result<(),
         .background_style(WHITE.mix(0.85))
         .border_style(TRANSPARENT)
         .draw()?;
-    area.present()?;
     Ok(())
 }

@@ -2,19 +2,20 @@
 
 use std::fmt;
 
-use comfy_table::CellAlignment::Right;
+use comfy_table::CellAlignment::{Left, Right};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
+use crate::log::Summary;
 use crate::replay::candidate::Candidate;
-use crate::replay::slots::Slots;
-use crate::replay::trial::Outcome;
 use crate::text::{self, Count, Share};
+use crate::trial::Outcome;
+use crate::trial::slots::Slots;
 
 /// The candidates, side by side.
 #[derive(Debug, Serialize)]
-pub struct Report<L> {
-    pub log: L,
+pub struct Report {
+    pub log: Summary,
     pub candidates: Vec<Tried>,
 }
 
@@ -74,15 +75,8 @@ struct Slot {
     events_refused: u64,
 }
 
-/// All that was tried on, to reckon shares of it.
-#[derive(Clone, Copy, Debug)]
-pub struct Whole {
-    pub events: u64,
-    pub clients: u64,
-}
-
 impl Refused {
-    fn new(outcome: &Outcome, whole: Whole) -> Self {
+    fn new(outcome: &Outcome, whole: &Summary) -> Self {
         let share = |part: u64, of: u64| part as f64 / of as f64;
         Self {
             events_refused: outcome.events_refused,
@@ -108,7 +102,7 @@ impl Tried {
         candidate: Candidate,
         outcome: &Outcome,
         neighbours: impl Iterator<Item = (Candidate, Outcome)>,
-        whole: Whole,
+        whole: &Summary,
         slots: &Slots,
         name: impl Fn(usize) -> String,
     ) -> Self {
@@ -187,10 +181,17 @@ impl Tried {
     }
 }
 
-impl<L: fmt::Display> fmt::Display for Report<L> {
+impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.log)?;
-        let mut table = text::table(["policy", "events refused", "", "clients refused", "", "longest wait"]);
+        let mut table = text::table([
+            ("policy", Left),
+            ("events refused", Right),
+            ("", Right),
+            ("clients refused", Right),
+            ("", Right),
+            ("longest wait", Right),
+        ]);
         for tried in &self.candidates {
             let wait = SignedDuration::from_micros((tried.longest_wait_seconds * 1e6) as i64);
             let row = [tried.name.clone()]
@@ -205,9 +206,6 @@ impl<L: fmt::Display> fmt::Display for Report<L> {
                         .chain(neighbour.refused.cells()),
                 );
             }
-        }
-        for column in table.column_iter_mut().skip(1) {
-            column.set_cell_alignment(Right);
         }
         writeln!(f, "{}", table.trim_fmt())?;
         self.candidates.iter().try_for_each(|tried| tried.details(f))

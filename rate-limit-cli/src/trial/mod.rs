@@ -1,24 +1,21 @@
-//! A candidate, tried on the events of all clients.
+//! Policies, tried on the events of all clients.
+
+pub mod slots;
 
 use std::ops::Range;
 use std::thread;
 
 use rate_limit::{Policy, Simulation, Verdict};
 
-use crate::replay::slots::Slots;
+use self::slots::Slots;
+use crate::log::Timelines;
 
-/// The events of each client, in the order of time, in microseconds since 1970.
-pub trait Timelines: Sync {
-    fn clients(&self) -> usize;
-    fn of(&self, client: usize) -> &[u64];
-}
-
-/// What a candidate would have done.
+/// What policies that hold together would have done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     pub events_refused: u64,
     pub clients_refused: u64,
-    /// How many of the events each of its policies refused: of several that do, the one with the longest wait.
+    /// How many of the events each of the policies refused: of several that do, the one with the longest wait.
     pub refused_by: Vec<u64>,
     /// In microseconds.
     pub longest_wait: u64,
@@ -98,12 +95,7 @@ impl Outcome {
 }
 
 /// Tries every stack of policies on every client, a client after the other, on all processors. `done` is told how many clients are through.
-pub fn run(
-    stacks: &[&[Policy]],
-    timelines: &impl Timelines,
-    slots: &Slots,
-    done: &(impl Fn(u64) + Sync),
-) -> Vec<Outcome> {
+pub fn run(stacks: &[&[Policy]], timelines: &Timelines, slots: &Slots, done: &(impl Fn(u64) + Sync)) -> Vec<Outcome> {
     let shares = thread::available_parallelism().map_or(1, usize::from);
     let parts = thread::scope(|scope| {
         let part = |clients: Range<usize>| scope.spawn(move || part(stacks, timelines, clients, slots, done));
@@ -128,7 +120,7 @@ pub fn run(
 
 fn part(
     stacks: &[&[Policy]],
-    timelines: &impl Timelines,
+    timelines: &Timelines,
     clients: Range<usize>,
     slots: &Slots,
     done: &(impl Fn(u64) + Sync),
@@ -155,9 +147,9 @@ fn part(
 }
 
 /// Ranges of clients with about as many events each.
-fn shares_of(timelines: &impl Timelines, shares: usize) -> Vec<Range<usize>> {
+fn shares_of(timelines: &Timelines, shares: usize) -> Vec<Range<usize>> {
     let clients = timelines.clients();
-    let events: usize = (0..clients).map(|client| timelines.of(client).len()).sum();
+    let events = timelines.events();
     let (mut ranges, mut from, mut seen) = (Vec::new(), 0, 0);
     for client in 0..clients {
         seen += timelines.of(client).len();
@@ -175,21 +167,9 @@ mod tests {
 
     const SECOND: u64 = 1_000_000;
 
-    struct Given(Vec<Vec<u64>>);
-
-    impl Timelines for Given {
-        fn clients(&self) -> usize {
-            self.0.len()
-        }
-
-        fn of(&self, client: usize) -> &[u64] {
-            &self.0[client]
-        }
-    }
-
-    fn given(seconds: &[&[u64]]) -> Given {
+    fn given(seconds: &[&[u64]]) -> Timelines {
         let micros = |seconds: &&[u64]| seconds.iter().map(|second| second * SECOND).collect();
-        Given(seconds.iter().map(micros).collect())
+        Timelines::given(&seconds.iter().map(micros).collect::<Vec<_>>())
     }
 
     fn policies(texts: &[&str]) -> Vec<Policy> {
@@ -217,11 +197,11 @@ mod tests {
     #[test]
     fn any_number_of_shares_is_the_same_outcome() {
         let timeline = |client: u64| {
-            (0..client * 7 % 50)
+            (0..client * 7 % 50 + 1)
                 .map(|event| event * (client % 9) * 250_000 + client)
                 .collect()
         };
-        let clients = Given((1..300).map(timeline).collect());
+        let clients = Timelines::given(&(1..300).map(timeline).collect::<Vec<_>>());
         let slots = Slots::between(0, 200 * SECOND);
         let stack = policies(&["3 and one more each 2s", "20 in 1m"]);
         let whole = part(&[&stack], &clients, 0..clients.clients(), &slots, &|_| ());

@@ -1,0 +1,122 @@
+//! Bursts and gaps, with the advised numbers.
+
+use std::error::Error;
+use std::path::Path;
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+use super::advice::{Advice, span};
+use super::bursts::{Bursts, Size};
+use super::gaps::Gaps;
+use crate::failure::Failure;
+use crate::plot::{self, Area, COLORS};
+
+/// Writes an SVG with both distributions.
+pub fn write(path: &Path, bursts: &Bursts, gaps: &Gaps, advice: &Advice) -> Result<(), Failure> {
+    plot::write(path, |area| {
+        let (left, right) = area.split_horizontally(500);
+        draw_bursts(&left, bursts, advice)?;
+        draw_gaps(&right, gaps, advice)
+    })
+}
+
+/// Beyond this size there is little to see.
+const MOST_SIZES: u64 = 20;
+
+fn draw_bursts(area: &Area<'_>, bursts: &Bursts, advice: &Advice) -> Result<(), Box<dyn Error>> {
+    let sizes: Vec<Size> = bursts.sizes().take_while(|size| size.events <= MOST_SIZES).collect();
+    let largest = sizes.last().map_or(1, |size| size.events);
+    let mut chart = ChartBuilder::on(area)
+        .caption("Bursts by size", ("sans-serif", 20))
+        .margin(15)
+        .x_label_area_size(45)
+        .y_label_area_size(55)
+        .build_cartesian_2d((1..largest as u32).into_segmented(), 0.0..100.0)?;
+    chart
+        .configure_mesh()
+        .disable_x_mesh()
+        .light_line_style(TRANSPARENT)
+        .x_desc("events in a burst")
+        .y_desc("percent of bursts")
+        .draw()?;
+    let bars = sizes.iter().map(|size| (size.events as u32, size.share * 100.0));
+    chart
+        .draw_series(
+            Histogram::vertical(&chart)
+                .margin(4)
+                .style(COLORS[4].filled())
+                .data(bars),
+        )?
+        .label("of this size")
+        .legend(|(x, y)| Rectangle::new([(x, y - 5), (x + 20, y + 5)], COLORS[4].filled()));
+    let coverage = sizes
+        .iter()
+        .map(|size| (SegmentValue::CenterOf(size.events as u32), size.coverage * 100.0));
+    chart
+        .draw_series(LineSeries::new(coverage, COLORS[0].stroke_width(2)).point_size(3))?
+        .label("of this size or smaller")
+        .legend(|(x, y)| PathElement::new([(x, y), (x + 20, y)], COLORS[0].stroke_width(3)));
+    if let Some(bucket) = &advice.bucket {
+        let capacity = bucket.numbers.count();
+        let at = SegmentValue::CenterOf(capacity);
+        chart
+            .draw_series([PathElement::new(
+                [(at.clone(), 0.0), (at, 100.0)],
+                COLORS[1].stroke_width(2),
+            )])?
+            .label(format!("capacity {capacity}"))
+            .legend(|(x, y)| PathElement::new([(x, y), (x + 20, y)], COLORS[1].stroke_width(3)));
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::MiddleRight)
+        .background_style(WHITE.mix(0.85))
+        .border_style(TRANSPARENT)
+        .draw()?;
+    Ok(())
+}
+
+fn draw_gaps(area: &DrawingArea<SVGBackend<'_>, Shift>, gaps: &Gaps, advice: &Advice) -> Result<(), Box<dyn Error>> {
+    let percentiles: Vec<(f64, f64)> = (1..=99)
+        .filter_map(|percent| Some((seconds(gaps.percentile(percent)?), f64::from(percent))))
+        .collect();
+    let (Some((first, _)), Some((last, _))) = (percentiles.first(), percentiles.last()) else {
+        return Ok(());
+    };
+    let mut chart = ChartBuilder::on(area)
+        .caption("Gaps between events of a client", ("sans-serif", 20))
+        .margin(15)
+        .x_label_area_size(45)
+        .y_label_area_size(55)
+        .build_cartesian_2d((first * 0.8..last * 1.25).log_scale(), 0.0..100.0)?;
+    chart
+        .configure_mesh()
+        .light_line_style(TRANSPARENT)
+        .x_labels(6)
+        .x_label_formatter(&|seconds| span((seconds * 1e6).round() as u64))
+        .x_desc("gap")
+        .y_desc("percent of gaps that are no longer")
+        .draw()?;
+    chart.draw_series(LineSeries::new(percentiles.clone(), COLORS[0].stroke_width(2)))?;
+    if let Some(bucket) = &advice.bucket {
+        let refill = bucket.numbers.window() / bucket.numbers.count();
+        let at = refill.as_secs_f64();
+        chart
+            .draw_series([PathElement::new([(at, 0.0), (at, 100.0)], COLORS[1].stroke_width(2))])?
+            .label(format!("one more each {}", span(refill.as_micros() as u64)))
+            .legend(|(x, y)| PathElement::new([(x, y), (x + 20, y)], COLORS[1].stroke_width(3)));
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::LowerRight)
+            .background_style(WHITE.mix(0.85))
+            .border_style(TRANSPARENT)
+            .draw()?;
+    }
+    Ok(())
+}
+
+/// A logarithmic scale has no zero.
+fn seconds(micros: u64) -> f64 {
+    micros.max(1_000) as f64 / 1e6
+}

@@ -1,0 +1,93 @@
+//! What is wrong with lines of a log that can be used all the same.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::text::Count;
+
+/// What is wrong with one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    /// It is left out.
+    NoClient,
+    NoTime,
+    Time(&'static str),
+    Json(&'static str),
+    /// It is used at its own time.
+    OutOfOrder,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoClient => f.write_str("left out: they name no client"),
+            Self::NoTime => f.write_str("left out: they have no time"),
+            Self::Time(reason) => write!(f, "left out: their time {reason}"),
+            Self::Json(reason) => write!(f, "left out: they are {reason}"),
+            Self::OutOfOrder => f.write_str("earlier than one before them, and used at their own time"),
+        }
+    }
+}
+
+/// How often each fault is, and where first.
+#[derive(Debug, Default)]
+pub struct Faults(BTreeMap<Fault, (u64, Vec<u64>)>);
+
+/// How many lines are named for a fault.
+const NAMED: usize = 3;
+
+impl Faults {
+    pub fn note(&mut self, line: u64, fault: Fault) {
+        let (count, first) = self.0.entry(fault).or_default();
+        *count += 1;
+        if first.len() < NAMED {
+            first.push(line);
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn list(&self) -> Vec<FaultyLines> {
+        let lines = |(fault, (count, first)): (&Fault, &(u64, Vec<u64>))| FaultyLines {
+            fault: fault.to_string(),
+            lines: *count,
+            first_lines: first.clone(),
+        };
+        self.0.iter().map(lines).collect()
+    }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = self.list().iter().map(FaultyLines::to_string).collect();
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+/// Lines with one fault.
+#[derive(Clone, Debug, Serialize)]
+pub struct FaultyLines {
+    fault: String,
+    lines: u64,
+    first_lines: Vec<u64>,
+}
+
+/// `2 lines left out: they name no client (3, 7)`.
+impl fmt::Display for FaultyLines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let first: Vec<String> = self.first_lines.iter().map(u64::to_string).collect();
+        let noun = if self.lines == 1 { "line" } else { "lines" };
+        let more = if self.lines > first.len() as u64 { ", .." } else { "" };
+        write!(
+            f,
+            "{} {noun} {} ({}{more})",
+            Count(self.lines),
+            self.fault,
+            first.join(", ")
+        )
+    }
+}
