@@ -8,11 +8,24 @@ use hashbrown::HashTable;
 /// Gives each name a number, in the order of their first events.
 #[derive(Debug, Default)]
 pub struct Clients {
-    names: Vec<u8>,
-    /// Where each name ends, and the next begins.
-    ends: Vec<usize>,
-    numbers: HashTable<u32>,
+    text: Vec<u8>,
+    /// By number.
+    names: Vec<Name>,
+    numbers: HashTable<(Name, u32)>,
     hasher: RandomState,
+}
+
+/// Where a name stands in the text of all.
+#[derive(Clone, Copy, Debug)]
+struct Name {
+    start: u32,
+    length: u32,
+}
+
+impl Name {
+    fn of(self, text: &[u8]) -> &[u8] {
+        &text[self.start as usize..][..self.length as usize]
+    }
 }
 
 impl Clients {
@@ -20,32 +33,34 @@ impl Clients {
         Self::default()
     }
 
-    /// The number of a name. `None` if there are no more numbers.
+    /// The number of a name. `None` if there is no more room: all names together are of four billion bytes at most.
     pub fn number(&mut self, name: &[u8]) -> Option<u32> {
         let hash = self.hasher.hash_one(name);
-        let (names, ends) = (&self.names, &self.ends);
-        if let Some(number) = self
-            .numbers
-            .find(hash, |number| name_of(names, ends, *number as usize) == name)
-        {
+        let is_it = |(known, _): &(Name, u32)| known.of(&self.text) == name;
+        if let Some((_, number)) = self.numbers.find(hash, is_it) {
             return Some(*number);
         }
-        let number = u32::try_from(ends.len()).ok()?;
-        self.names.extend_from_slice(name);
-        self.ends.push(self.names.len());
-        let (names, ends, hasher) = (&self.names, &self.ends, &self.hasher);
-        let rehash = |number: &u32| hasher.hash_one(name_of(names, ends, *number as usize));
-        self.numbers.insert_unique(hash, number, rehash);
+        let new = Name {
+            start: u32::try_from(self.text.len()).ok()?,
+            length: u32::try_from(name.len()).ok()?,
+        };
+        // There are no more than bytes of them.
+        let number = self.names.len() as u32;
+        self.text.extend_from_slice(name);
+        self.names.push(new);
+        let (text, hasher) = (&self.text, &self.hasher);
+        let rehash = |(known, _): &(Name, u32)| hasher.hash_one(known.of(text));
+        self.numbers.insert_unique(hash, (new, number), rehash);
         Some(number)
     }
 
     pub const fn len(&self) -> usize {
-        self.ends.len()
+        self.names.len()
     }
 
     /// As it is shown.
     pub fn name(&self, number: usize) -> String {
-        String::from_utf8_lossy(name_of(&self.names, &self.ends, number)).into_owned()
+        String::from_utf8_lossy(self.names[number].of(&self.text)).into_owned()
     }
 
     /// Without what finds numbers by names.
@@ -55,11 +70,6 @@ impl Clients {
             ..self
         }
     }
-}
-
-fn name_of<'a>(names: &'a [u8], ends: &[usize], number: usize) -> &'a [u8] {
-    let begin = number.checked_sub(1).map_or(0, |before| ends[before]);
-    &names[begin..ends[number]]
 }
 
 #[cfg(test)]

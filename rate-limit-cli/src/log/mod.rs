@@ -152,7 +152,7 @@ impl Log {
         self.latest = self.latest.max(at);
         let client = self.clients.number(client).ok_or_else(|| {
             Wrong(format!(
-                "line {line}: there are more than four billion clients: split the log by client"
+                "line {line}: the names of all clients are more than 4 GB: split the log by client"
             ))
         })?;
         self.events.push(Event { at, client });

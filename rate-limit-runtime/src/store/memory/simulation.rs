@@ -7,7 +7,7 @@ use crate::algorithm::Answer;
 use crate::policy::Policy;
 use crate::store::Demand;
 use crate::store::verdict::{Decided, combine};
-use crate::verdict::{Hit, Verdict};
+use crate::verdict::Verdict;
 
 /// What a store would answer one client, at times that are given: to find out from a log of calls whom a policy would refuse.
 ///
@@ -45,18 +45,19 @@ impl Simulation {
     /// Decides a call at the time `now`, in microseconds since 1970, and charges it if it is admitted. The places in the verdict are those
     /// of the policies. A time before that of the last call is a clock that stepped back.
     pub fn ask(&mut self, now: u64) -> Verdict {
-        let decide = |(policy, counter): &mut (Policy, Counter)| {
+        let mut decided: SmallVec<[Decided; 3]> = SmallVec::new();
+        for (policy, counter) in &mut self.0 {
             let mut answer = counter.decide(now, demand(policy));
             if let Answer::Refused { .. } = answer {
                 answer.lasts(counter.block(now));
             }
-            Decided { answer, observe: false }
-        };
-        let decided: SmallVec<[Decided; 3]> = self.0.iter_mut().map(decide).collect();
+            decided.push(Decided { answer, observe: false });
+        }
         let mut verdict = combine(&decided);
         if let Verdict::Allowed { hits, .. } = &mut verdict {
-            let charge = |(policy, counter): &mut (Policy, Counter)| -> Hit { counter.charge(now, demand(policy)) };
-            hits.extend(self.0.iter_mut().map(charge));
+            for (policy, counter) in &mut self.0 {
+                hits.push(counter.charge(now, demand(policy)));
+            }
         }
         verdict
     }
