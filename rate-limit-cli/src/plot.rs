@@ -18,6 +18,9 @@ pub const COLORS: [RGBColor; 6] = [
     RGBColor(230, 159, 0),
 ];
 
+/// What is written beside lines and axes.
+pub const LABELS: (&str, u32) = ("sans-serif", 13);
+
 pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// Draws into an SVG file.

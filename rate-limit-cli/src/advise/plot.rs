@@ -37,6 +37,8 @@ fn draw_bursts(area: &Area<'_>, bursts: &Bursts, advice: &Advice) -> Result<(), 
         .configure_mesh()
         .disable_x_mesh()
         .light_line_style(TRANSPARENT)
+        .label_style(plot::LABELS)
+        .y_label_formatter(&|percent| format!("{percent:.0}"))
         .x_desc("events in a burst")
         .y_desc("percent of bursts")
         .draw()?;
@@ -70,6 +72,7 @@ fn draw_bursts(area: &Area<'_>, bursts: &Bursts, advice: &Advice) -> Result<(), 
     }
     chart
         .configure_series_labels()
+        .label_font(plot::LABELS)
         .position(SeriesLabelPosition::MiddleRight)
         .background_style(WHITE.mix(0.85))
         .border_style(TRANSPARENT)
@@ -93,6 +96,8 @@ fn draw_gaps(area: &DrawingArea<SVGBackend<'_>, Shift>, gaps: &Gaps, advice: &Ad
     chart
         .configure_mesh()
         .light_line_style(TRANSPARENT)
+        .label_style(plot::LABELS)
+        .y_label_formatter(&|percent| format!("{percent:.0}"))
         .x_labels(6)
         .x_label_formatter(&|seconds| span((seconds * 1e6).round() as u64))
         .x_desc("gap")
@@ -108,6 +113,7 @@ fn draw_gaps(area: &DrawingArea<SVGBackend<'_>, Shift>, gaps: &Gaps, advice: &Ad
             .legend(|(x, y)| PathElement::new([(x, y), (x + 20, y)], COLORS[1].stroke_width(3)));
         chart
             .configure_series_labels()
+            .label_font(plot::LABELS)
             .position(SeriesLabelPosition::LowerRight)
             .background_style(WHITE.mix(0.85))
             .border_style(TRANSPARENT)

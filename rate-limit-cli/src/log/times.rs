@@ -80,7 +80,7 @@ impl Times {
             None if digits > MOST_DIGITS_OF_SECONDS => Some(Self::Milliseconds),
             None => Some(Self::Seconds),
             Some(b'.') => Some(Self::Seconds),
-            Some(b'-') if digits == 4 => Some(Self::Rfc3339),
+            Some(b'-') if digits == 4 && text.as_bytes().get(7) == Some(&b'-') => Some(Self::Rfc3339),
             Some(_) => None,
         }
     }

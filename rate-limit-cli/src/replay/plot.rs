@@ -32,6 +32,7 @@ fn draw(area: &Area<'_>, slots: &Slots, candidates: &[(&str, &[u64])]) -> Result
         .configure_mesh()
         .disable_x_mesh()
         .light_line_style(TRANSPARENT)
+        .label_style(plot::LABELS)
         .x_labels(6)
         .x_label_formatter(&|slot| text::time(slots.begin(*slot)).strftime("%Y-%m-%d %H:%M").to_string())
         .x_desc("UTC")
@@ -50,6 +51,7 @@ fn draw(area: &Area<'_>, slots: &Slots, candidates: &[(&str, &[u64])]) -> Result
     }
     chart
         .configure_series_labels()
+        .label_font(plot::LABELS)
         .position(SeriesLabelPosition::UpperRight)
         .background_style(WHITE.mix(0.85))
         .border_style(TRANSPARENT)

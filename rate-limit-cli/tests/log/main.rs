@@ -1,0 +1,6 @@
+//! `advise` and `replay` as a person runs them: on logs in files and pipes.
+
+mod advise;
+mod command;
+mod malformed;
+mod replay;
