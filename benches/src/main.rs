@@ -8,6 +8,7 @@ mod attack;
 mod build;
 mod embedded;
 mod handler;
+mod log;
 mod measure;
 mod redis;
 mod row;
@@ -41,6 +42,8 @@ enum Group {
     Embedded,
     /// An axum handler beside the plain one, and beside tower_governor
     Handler,
+    /// `rate-limit advise` and `replay` on ten million events beside an awk program that counts them
+    Log,
     /// Decisions in Redis beside scripts that a user would take instead
     Redis,
 }
@@ -53,6 +56,7 @@ fn main() {
         Group::Build => build::run(args.brief, &table),
         Group::Embedded => embedded::run(args.brief, &table),
         Group::Handler => handler::run(args.brief, &table),
+        Group::Log => log::run(args.brief, &table),
         Group::Redis => redis::run(args.brief, &table),
     }
 }

@@ -43,7 +43,7 @@ fn check(row: &Value, group: &str) {
     let (ours, peer) = (number("ours"), number("peer"));
     let ratio = match row["unit"].as_str().expect("text") {
         "req/s" => peer / ours,
-        "ns" | "s" | "ratio" => ours / peer,
+        "MiB" | "ns" | "s" | "ratio" => ours / peer,
         unit => panic!("{unit} is more, or is it less?"),
     };
     assert!((number("ratio") / ratio - 1.0).abs() < 1e-9, "{row}");
@@ -77,6 +77,14 @@ fn handler_compares_with_plain_and_with_tower_governor_over_http_and_without() {
             "handler, tower_governor, from the router on",
         ]
     );
+}
+
+#[test]
+fn log_compares_both_commands_with_both_awks_and_tells_the_memory() {
+    let rows = rows("log");
+    assert_eq!(rows.len(), 1 + 2 * 2 * 2);
+    assert_eq!(rows[0]["name"], "log, memory at the most, beside 1 GiB");
+    assert_eq!(rows[8]["name"], "log, replay, times in RFC 3339, mawk counting");
 }
 
 #[test]
