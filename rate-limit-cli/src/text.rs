@@ -38,6 +38,42 @@ pub fn time(micros: u64) -> Timestamp {
     Timestamp::from_microsecond(micros).unwrap_or(Timestamp::MAX)
 }
 
+/// What somebody else wrote, as it may be printed: without characters that steer a terminal, and not all of it if it is long.
+pub fn shown(text: &str) -> String {
+    let mut shown = String::new();
+    for (place, character) in text.chars().enumerate() {
+        match character {
+            _ if place == MOST_SHOWN => return shown + "..",
+            // Control characters, and those that turn the direction of text or are not seen.
+            '\0'..='\x1f'
+            | '\x7f'..='\u{9f}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' => {
+                shown.extend(character.escape_default());
+            }
+            plain => shown.push(plain),
+        }
+    }
+    shown
+}
+
+const MOST_SHOWN: usize = 60;
+
+/// `a`, `b`, and how many more if they are many.
+pub fn list(names: &[&str]) -> String {
+    const MOST: usize = 20;
+    let quoted: Vec<String> = names
+        .iter()
+        .take(MOST)
+        .map(|name| format!("`{}`", shown(name)))
+        .collect();
+    match names.len().saturating_sub(MOST) {
+        0 => quoted.join(", "),
+        more => format!("{} and {} more", quoted.join(", "), Count(more as u64)),
+    }
+}
+
 /// A table without lines, the columns of which begin with these words.
 pub fn table<const N: usize>(columns: [(&str, CellAlignment); N]) -> Table {
     let mut table = Table::new();
@@ -63,6 +99,15 @@ mod tests {
             ["0", "999", "1,000", "12,345,678"]
         );
         assert_eq!(Share(0.97114).to_string(), "97.11 %");
+    }
+
+    #[test]
+    fn what_others_wrote_is_harmless() {
+        assert_eq!(shown("Zoë\u{1b}[31m\n\u{202e}"), r"Zoë\u{1b}[31m\n\u{202e}");
+        assert_eq!(shown(&"x".repeat(60)), "x".repeat(60));
+        assert_eq!(shown(&"x".repeat(61)), format!("{}..", "x".repeat(60)));
+        assert_eq!(list(&["a", "b"]), "`a`, `b`");
+        assert!(list(&["a"; 1_021]).ends_with("`a` and 1,001 more"));
     }
 
     #[test]

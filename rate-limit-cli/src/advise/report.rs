@@ -207,7 +207,7 @@ impl Report {
             table.add_row([
                 Count(heavy.events).to_string(),
                 Share(heavy.share).to_string(),
-                heavy.client.clone(),
+                text::shown(&heavy.client),
             ]);
         }
         writeln!(f, "{}\n", table.trim_fmt())

@@ -1,40 +1,36 @@
 //! Comma-separated values.
 
-use csv::{ByteRecord, ErrorKind, ReaderBuilder};
-
 use super::faults::Fault;
+use super::records::{Record, Records};
 use super::source::Source;
 use super::times::Reader;
 use super::{Log, LogArgs, Wrong};
 use crate::nearest::nearest;
-
-/// Quoted fields may go over lines, and not over a megabyte.
-const MAX_RECORD: usize = 1 << 20;
+use crate::text;
 
 pub fn read(source: &mut Source, args: &LogArgs, log: &mut Log) -> Result<(), Wrong> {
-    let mut reader = ReaderBuilder::new()
-        .delimiter(args.delimiter)
-        .flexible(true)
-        .from_reader(source);
-    let header = reader.byte_headers().map_err(wrong)?.clone();
-    if header.is_empty() {
+    let mut records = Records::new(source, args.delimiter);
+    let Some(header) = records.next()? else {
         return Err(Wrong("it is empty".to_owned()));
-    }
+    };
     let client = column(&header, &args.client, "--client")?;
     let time = column(&header, &args.time, "--time")?;
     let mut times = Reader::new(args.times);
-    let mut record = ByteRecord::new();
-    while reader.read_byte_record(&mut record).map_err(wrong)? {
-        let line = record.position().map_or(0, csv::Position::line);
-        if record.as_slice().len() > MAX_RECORD {
-            return Err(Wrong(format!(
-                "line {line}: a quotation mark is opened there and not closed"
-            )));
+    while let Some(record) = records.next()? {
+        let (line, lines) = (record.line, record.lines);
+        let fields = (record.field(client), record.field(time));
+        let goes_on = |field: Option<&[u8]>| field.is_none_or(|field| field.contains(&b'\n'));
+        if lines > 1 && (goes_on(fields.0) || goes_on(fields.1)) {
+            log.faults.note_lines(line, lines, Fault::Quote);
+            continue;
         }
-        match (record.get(client), record.get(time)) {
+        match fields {
             (None, _) => log.faults.note(line, Fault::NoClient),
-            (_, None | Some(b"")) => log.faults.note(line, Fault::NoTime),
+            (_, None) => log.faults.note(line, Fault::NoTime),
             (Some(client), Some(time)) => {
+                if lines > 1 {
+                    log.faults.note_lines(line, lines, Fault::SeveralLines);
+                }
                 // What is no UTF-8 is no time.
                 log.event(line, client, std::str::from_utf8(time).unwrap_or("?"), &mut times)?;
             }
@@ -43,24 +39,19 @@ pub fn read(source: &mut Source, args: &LogArgs, log: &mut Log) -> Result<(), Wr
     Ok(())
 }
 
-fn column(header: &ByteRecord, name: &str, option: &str) -> Result<usize, Wrong> {
-    if let Some(place) = header.iter().position(|column| column.trim_ascii() == name.as_bytes()) {
+fn column(header: &Record<'_>, name: &str, option: &str) -> Result<usize, Wrong> {
+    let columns: Vec<&[u8]> = header.fields().map(<[u8]>::trim_ascii).collect();
+    if let Some(place) = columns.iter().position(|column| *column == name.as_bytes()) {
         return Ok(place);
     }
-    let columns: Vec<String> = header
-        .iter()
-        .map(|column| String::from_utf8_lossy(column.trim_ascii()).into_owned())
-        .collect();
-    let known = columns.join("`, `");
-    Err(Wrong(match nearest(name, columns.iter().map(String::as_str)) {
-        Some(near) => format!("there is no column `{name}`: did you mean {option} {near}? The columns are `{known}`"),
-        None => format!("there is no column `{name}`: say with {option} which it is. The columns are `{known}`"),
-    }))
-}
-
-fn wrong(error: csv::Error) -> Wrong {
-    match error.into_kind() {
-        ErrorKind::Io(error) => error.into(),
-        kind => Wrong(format!("cannot be read as CSV: {kind:?}")),
-    }
+    let columns: Vec<_> = columns.into_iter().map(String::from_utf8_lossy).collect();
+    let columns: Vec<&str> = columns.iter().map(AsRef::as_ref).collect();
+    let hint = match nearest(name, columns.iter().copied()) {
+        Some(near) => format!("did you mean {option} {}?", text::shown(near)),
+        None => format!("say with {option} which it is."),
+    };
+    Err(Wrong(format!(
+        "there is no column `{name}`: {hint} The columns are {}",
+        text::list(&columns)
+    )))
 }

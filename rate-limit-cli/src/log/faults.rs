@@ -15,6 +15,10 @@ pub enum Fault {
     NoTime,
     Time(&'static str),
     Json(&'static str),
+    /// It is left out, with all lines up to the next quotation mark.
+    Quote,
+    /// It is used, with those behind it.
+    SeveralLines,
     /// It is used at its own time.
     OutOfOrder,
 }
@@ -26,6 +30,8 @@ impl fmt::Display for Fault {
             Self::NoTime => f.write_str("left out: they have no time"),
             Self::Time(reason) => write!(f, "left out: their time {reason}"),
             Self::Json(reason) => write!(f, "left out: they are {reason}"),
+            Self::Quote => f.write_str("left out: a quotation mark opened in their first is not closed there"),
+            Self::SeveralLines => f.write_str("used as one event: they are within quotation marks"),
             Self::OutOfOrder => f.write_str("earlier than one before them, and used at their own time"),
         }
     }
@@ -40,15 +46,23 @@ const NAMED: usize = 3;
 
 impl Faults {
     pub fn note(&mut self, line: u64, fault: Fault) {
+        self.note_lines(line, 1, fault);
+    }
+
+    /// One fault of this line and those behind it.
+    pub fn note_lines(&mut self, line: u64, lines: u64, fault: Fault) {
         let (count, first) = self.0.entry(fault).or_default();
-        *count += 1;
+        *count += lines;
         if first.len() < NAMED {
             first.push(line);
         }
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// How many lines are not used.
+    pub fn left_out(&self) -> u64 {
+        let is_used = |fault: &Fault| matches!(fault, Fault::SeveralLines | Fault::OutOfOrder);
+        let left_out = self.0.iter().filter(|(fault, _)| !is_used(fault));
+        left_out.map(|(_, (count, _))| count).sum()
     }
 
     pub fn list(&self) -> Vec<FaultyLines> {

@@ -12,10 +12,11 @@ use super::source::{BYTE_ORDER_MARK, Source};
 use super::times::Reader;
 use super::{Log, LogArgs, Wrong};
 use crate::nearest::nearest;
+use crate::text;
 
 pub fn read(source: &mut Source, args: &LogArgs, log: &mut Log) -> Result<(), Wrong> {
     let mut times = Reader::new(args.times);
-    let (mut text, mut line) = (Vec::new(), 0);
+    let (mut text, mut line, mut is_first) = (Vec::new(), 0, true);
     loop {
         text.clear();
         if source.read_until(b'\n', &mut text)? == 0 {
@@ -37,11 +38,12 @@ pub fn read(source: &mut Source, args: &LogArgs, log: &mut Log) -> Result<(), Wr
                 log.event(line, as_text(client).as_bytes(), &as_text(time), &mut times)?;
             }
         }
-        if line == 1 && log.events.is_empty() {
+        if is_first && log.events.is_empty() {
             explain(object, args)?;
         }
+        is_first = false;
     }
-    if line == 0 {
+    if is_first {
         return Err(Wrong("it is empty".to_owned()));
     }
     Ok(())
@@ -56,12 +58,12 @@ fn explain(object: &[u8], args: &LogArgs) -> Result<(), Wrong> {
         if !object.contains_key(name) {
             let known: Vec<&str> = object.keys().map(String::as_str).collect();
             let hint = match nearest(name, known.iter().copied()) {
-                Some(near) => format!("did you mean {option} {near}?"),
+                Some(near) => format!("did you mean {option} {}?", text::shown(near)),
                 None => format!("say with {option} which it is."),
             };
             return Err(Wrong(format!(
-                "there is no field `{name}`: {hint} The fields are `{}`",
-                known.join("`, `")
+                "there is no field `{name}`: {hint} The fields are {}",
+                text::list(&known)
             )));
         }
     }

@@ -4,12 +4,12 @@ mod clients;
 mod csv;
 mod faults;
 mod json;
+mod records;
 mod source;
 mod summary;
 mod timelines;
 mod times;
 
-use std::io::BufRead;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -20,6 +20,7 @@ pub use self::summary::Summary;
 pub use self::timelines::Timelines;
 use self::times::Times;
 use crate::failure::{Code, Failure};
+use crate::text::Count;
 
 /// Where the events are, and how they are written.
 #[derive(Debug, Args)]
@@ -84,28 +85,39 @@ struct Event {
 }
 
 /// Reads a log to its end. What is wrong with single lines is told by the summary.
+///
+/// # Errors
+///
+/// If it cannot be read to its end, has no such columns, or has less to use than to leave out.
 pub fn read(args: &LogArgs) -> Result<Log, Failure> {
-    let mut source = source::open(&args.log)?;
+    let (start, mut source) = source::open(&args.log)?;
     let mut log = Log {
         clients: Clients::new(),
         events: Vec::new(),
         faults: Faults::default(),
         latest: 0,
     };
-    let read = match args.format.map_or_else(|| detect(&mut source), Ok) {
+    let read = match args.format.map_or_else(|| detect(&start), Ok) {
         Ok(Format::Csv) => csv::read(&mut source, args, &mut log),
         Ok(Format::Json) => json::read(&mut source, args, &mut log),
         Err(wrong) => Err(wrong),
     };
     read.map_err(|wrong| Failure::new(Code::Input, format!("{}: {}", args.log.display(), wrong.0)))?;
-    if log.events.is_empty() {
-        let why = match log.faults.is_empty() {
-            true => "there are no events in it, only a header".to_owned(),
-            false => format!("no event in it can be used\n{}", log.faults),
-        };
-        return Err(Failure::new(Code::Input, format!("{}: {why}", args.log.display())));
-    }
-    Ok(log)
+    let (used, left_out) = (log.events.len() as u64, log.faults.left_out());
+    let why = if used == 0 && left_out == 0 {
+        "there are no events in it, only a header".to_owned()
+    } else if used == 0 {
+        format!("no event in it can be used\n{}", log.faults)
+    } else if left_out > used {
+        let (left_out, used) = (Count(left_out), Count(used));
+        format!(
+            "more lines are left out, {left_out}, than can be used, {used}\n{}",
+            log.faults
+        )
+    } else {
+        return Ok(log);
+    };
+    Err(Failure::new(Code::Input, format!("{}: {why}", args.log.display())))
 }
 
 /// What makes a whole log useless, and what to do about it.
@@ -118,13 +130,12 @@ impl From<std::io::Error> for Wrong {
     }
 }
 
-fn detect(source: &mut impl BufRead) -> Result<Format, Wrong> {
-    let start = source.fill_buf()?;
-    let start = start.strip_prefix(source::BYTE_ORDER_MARK).unwrap_or(start);
-    match start.iter().find(|byte| !byte.is_ascii_whitespace()) {
+fn detect(start: &[u8]) -> Result<Format, Wrong> {
+    match source::first_of(start) {
         None => Err(Wrong("it is empty".to_owned())),
         Some(b'{') => Ok(Format::Json),
-        Some(_) if source::is_binary(start) => Err(Wrong(
+        // No text has a zero in it, and anything else a client may have sent.
+        Some(_) if start.contains(&0) => Err(Wrong(
             "it is no text: give CSV or JSON lines, plain or compressed by gzip".to_owned(),
         )),
         Some(_) => Ok(Format::Csv),
@@ -136,6 +147,10 @@ impl Log {
     fn event(&mut self, line: u64, client: &[u8], time: &str, times: &mut times::Reader) -> Result<(), Wrong> {
         if client.trim_ascii().is_empty() {
             self.faults.note(line, Fault::NoClient);
+            return Ok(());
+        }
+        if time.trim_ascii().is_empty() {
+            self.faults.note(line, Fault::NoTime);
             return Ok(());
         }
         let at = match times.read(time) {

@@ -1,7 +1,7 @@
 //! The bytes of a log: of a file or of standard input, plain or compressed.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufReader, Chain, Cursor, Read};
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
@@ -13,35 +13,56 @@ pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const BLOCK: usize = 256 * 1024;
 /// An event is short. Something that has no line ends in so many bytes is no log.
-const MAX_LINE: u64 = 1 << 20;
+pub const MAX_LINE: u64 = 1 << 20;
 
 /// The text of a log.
-pub type Source = BufReader<Lines<Box<dyn Read + Send>>>;
+pub type Source = BufReader<Chain<Cursor<Vec<u8>>, Lines<Box<dyn Read + Send>>>>;
 
-/// Opens a log; `-` is standard input.
-pub fn open(path: &Path) -> Result<Source, Failure> {
-    let cannot = |error: io::Error| Failure::new(Code::Input, format!("{}: cannot be read: {error}", path.display()));
-    let raw: Box<dyn Read + Send> = if path == Path::new("-") {
+/// Opens a log; `-` is standard input. Tells how its text begins, too: up to something that is no blank, and further.
+pub fn open(path: &Path) -> Result<(Vec<u8>, Source), Failure> {
+    let failure = |told: String| Failure::new(Code::Input, format!("{}: {told}", path.display()));
+    let cannot = |error: io::Error| failure(format!("cannot be read: {error}"));
+    let mut raw: Box<dyn Read + Send> = if path == Path::new("-") {
         Box::new(progress::of_bytes(None, io::stdin()))
     } else {
         let file = File::open(path).map_err(cannot)?;
         let length = file.metadata().map_err(cannot)?.len();
         Box::new(progress::of_bytes(Some(length), file))
     };
-    let mut raw = BufReader::with_capacity(BLOCK, raw);
-    let is_compressed = raw.fill_buf().map_err(cannot)?.starts_with(GZIP);
-    let text: Box<dyn Read + Send> = if is_compressed {
-        Box::new(MultiGzDecoder::new(raw))
+    let mut magic = Vec::new();
+    raw.by_ref()
+        .take(GZIP.len() as u64)
+        .read_to_end(&mut magic)
+        .map_err(cannot)?;
+    let is_compressed = magic == GZIP;
+    let raw = Cursor::new(magic).chain(raw);
+    let mut text = Lines::new(if is_compressed {
+        Box::new(MultiGzDecoder::new(BufReader::with_capacity(BLOCK, raw))) as Box<dyn Read + Send>
     } else {
         Box::new(raw)
-    };
-    Ok(BufReader::with_capacity(BLOCK, Lines::new(text)))
+    });
+    let start = start_of(&mut text).map_err(|error| failure(error.to_string()))?;
+    let source = BufReader::with_capacity(BLOCK, Cursor::new(start.clone()).chain(text));
+    Ok((start, source))
 }
 
-/// Whether a log that begins with this is none.
-pub fn is_binary(start: &[u8]) -> bool {
-    let is_odd = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
-    start.iter().any(is_odd)
+/// A pipe gives what is there, be it a single byte, so one read may not show what the text is.
+fn start_of(text: &mut impl Read) -> io::Result<Vec<u8>> {
+    let (mut start, mut block) = (Vec::new(), vec![0; BLOCK]);
+    let shows = |start: &[u8]| start.len() > BYTE_ORDER_MARK.len() && first_of(start).is_some();
+    while !shows(&start) && (start.len() as u64) < MAX_LINE {
+        match text.read(&mut block)? {
+            0 => break,
+            read => start.extend_from_slice(&block[..read]),
+        }
+    }
+    Ok(start)
+}
+
+/// The first byte that is no blank.
+pub fn first_of(start: &[u8]) -> Option<u8> {
+    let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start);
+    start.iter().copied().find(|byte| !byte.is_ascii_whitespace())
 }
 
 /// Text whose lines are short enough to be held. Its errors say at which line they are.

@@ -3,6 +3,8 @@
 use clap::ValueEnum;
 use jiff::Timestamp;
 
+use crate::text;
+
 /// How times are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Times {
@@ -31,6 +33,9 @@ pub enum Unread {
     Mixed(String),
 }
 
+/// What is wrong with a text that is no time at all, or none since 1970.
+const NONE: &str = "is not RFC 3339, seconds or milliseconds";
+
 /// Seconds since 1970 have no more digits before the year 5138, and milliseconds have more since 1973.
 const MOST_DIGITS_OF_SECONDS: usize = 11;
 const MOST_DIGITS_OF_MILLISECONDS: usize = 14;
@@ -49,11 +54,12 @@ impl Reader {
         let times = match (self.times, Times::of(text)) {
             (Some(times), Some(own)) if own == times => times,
             (None, Some(own)) => *self.times.insert(own),
-            (_, None) => return Err(Unread::Malformed("is none")),
+            (_, None) => return Err(Unread::Malformed(NONE)),
             (Some(times), Some(own)) if self.given => return Err(Unread::Malformed(times.not(own))),
             (Some(times), Some(own)) => {
                 return Err(Unread::Mixed(format!(
-                    "the time `{text}` is written as {}, and those before it as {}: write all alike, or say with --times which to take",
+                    "the time `{}` is written as {}, and those before it as {}: write all alike, or say with --times which to take",
+                    text::shown(text),
                     own.name(),
                     times.name()
                 )));
@@ -67,7 +73,7 @@ impl Reader {
             Times::Seconds => seconds(text),
             Times::Milliseconds => text.parse::<u64>().ok().and_then(|time| time.checked_mul(1_000)),
         }
-        .ok_or(Unread::Malformed("is none"))
+        .ok_or(Unread::Malformed(NONE))
     }
 }
 
@@ -159,7 +165,7 @@ mod tests {
             "1764460800123456",
             "30/Nov/2025:00:00:00",
         ] {
-            assert_eq!(read(text), Err(Unread::Malformed("is none")), "{text}");
+            assert_eq!(read(text), Err(Unread::Malformed(NONE)), "{text}");
         }
     }
 

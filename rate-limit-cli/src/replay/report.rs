@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::log::Summary;
 use crate::replay::candidate::Candidate;
-use crate::text::{self, Count, Share};
+use crate::text::{self, Count, Share, shown};
 use crate::trial::Outcome;
 use crate::trial::slots::Slots;
 
@@ -175,7 +175,7 @@ impl Tried {
         }
         let heaviest = self.heaviest_clients.iter();
         let heaviest: Vec<String> = heaviest
-            .map(|one| format!("{} ({})", one.client, Count(one.events_refused)))
+            .map(|one| format!("{} ({})", shown(&one.client), Count(one.events_refused)))
             .collect();
         writeln!(f, "  clients refused most: {}", heaviest.join(", "))
     }

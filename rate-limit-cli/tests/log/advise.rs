@@ -1,15 +1,13 @@
 //! The analysis of logs that are known.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 
-use flate2::{Compression, write::GzEncoder};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom as _;
 use serde_json::{Value, json};
 
-use crate::command::{Logs, run, run_piped};
+use crate::command::{Logs, gzip, run, run_piped};
 
 /// Four clients, whose bursts and gaps are counted by hand.
 const KNOWN: &str = "\
@@ -101,9 +99,7 @@ fn the_format_of_a_log_is_found_out() {
             rfc(time)
         )
     });
-    let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
-    gzip.write_all(json.as_bytes()).expect("it is in memory");
-    let gzip = gzip.finish().expect("it is in memory");
+    let gzip = gzip(json.as_bytes());
     let mut backwards = lines.clone();
     backwards.reverse();
     let out_of_order: String = backwards
@@ -165,14 +161,19 @@ fn the_format_of_a_log_is_found_out() {
     for (name, log, options) in logs_and_options {
         let options = [options, &["--json"]].concat();
         // Whoever follows another begins before that one's end; backwards all do, behind the latest.
-        let expected = if name == "backwards.csv" { [Some(9)] } else { [Some(6)] };
+        let expected: &[u64] = match name {
+            "backwards.csv" => &[9],
+            // Each event is on two lines, since it has a line feed within quotation marks.
+            "odd.csv" => &[2 * 11, 6],
+            _ => &[6],
+        };
         for report in [
             run("advise", &logs.write(name, &log), &options).json(),
             run_piped("advise", &log, &options).json(),
         ] {
             let faults = report["log"]["faults"].as_array().expect("a list");
-            let out_of_order: Vec<_> = faults.iter().map(|fault| fault["lines"].as_u64()).collect();
-            assert_eq!(out_of_order, expected, "{name}");
+            let lines: Vec<_> = faults.iter().filter_map(|fault| fault["lines"].as_u64()).collect();
+            assert_eq!(lines, expected, "{name}");
             is_known(&report);
         }
     }

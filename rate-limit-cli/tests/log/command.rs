@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use flate2::{Compression, write::GzEncoder};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -81,4 +82,10 @@ pub fn run_piped(command: &str, log: &[u8], options: &[&str]) -> Said {
         scope.spawn(move || drop(input.write_all(log)));
         child.wait_with_output().expect("the command ends").into()
     })
+}
+
+pub fn gzip(log: &[u8]) -> Vec<u8> {
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+    gzip.write_all(log).expect("it is in memory");
+    gzip.finish().expect("it is in memory")
 }

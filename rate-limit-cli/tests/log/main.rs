@@ -3,4 +3,5 @@
 mod advise;
 mod command;
 mod malformed;
+mod reading;
 mod replay;
