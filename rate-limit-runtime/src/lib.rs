@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "admin")]
+mod admin;
 mod algorithm;
 mod as_written;
 mod charged;

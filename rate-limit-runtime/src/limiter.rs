@@ -2,19 +2,23 @@
 
 use std::fmt;
 use std::num::NonZeroU32;
+#[cfg(feature = "admin")]
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use smallvec::{SmallVec, smallvec};
 
+#[cfg(feature = "admin")]
+use crate::admin::Watch;
 use crate::algorithm::Answer;
 use crate::decision::Decision;
 use crate::error::{BuildError, StoreError, StoreErrorKind};
 use crate::failure::OnStoreError;
 use crate::key::{self, Client, Key};
 use crate::method::Method;
-use crate::observe::{self, Stopwatch};
+use crate::observe::{self, Decided, Stopwatch};
 use crate::permit::{Admitted, DecidedBy, Permit};
 use crate::policies::Policies;
 use crate::policy::{Algorithm, Policy};
@@ -67,6 +71,9 @@ struct Inner {
     policies: RwLock<Policies>,
     failing: AtomicBool,
     unsettled: AtomicU64,
+    /// Who is to know of each call.
+    #[cfg(feature = "admin")]
+    watch: OnceLock<Watch>,
 }
 
 impl Limiter {
@@ -126,6 +133,8 @@ impl Limiter {
             policies: RwLock::new(policies),
             failing: AtomicBool::new(false),
             unsettled: AtomicU64::new(0),
+            #[cfg(feature = "admin")]
+            watch: OnceLock::new(),
         }))
     }
 
@@ -180,7 +189,7 @@ impl Limiter {
         match answer {
             Ok(verdict) => self.clone().judge(&[rule], verdict, DecidedBy::Transaction, &[]),
             Err(error) => {
-                let method = rule.charge().key.method().name();
+                let method = rule.method().name();
                 observe::store_error(&*self.0.store, error.kind(), OnStoreError::Closed);
                 tracing::warn!(method, class = observe::class(error.kind()), %error, "no token could be taken in a transaction");
                 let kind = match error.kind() {
@@ -188,7 +197,7 @@ impl Limiter {
                     StoreErrorKind::Misconfigured => RejectionKind::Misconfigured,
                     _ => RejectionKind::StoreUnavailable,
                 };
-                Err(turn_away(kind, &rule))
+                Err(self.turn_away(kind, &rule))
             }
         }
     }
@@ -226,7 +235,10 @@ impl Limiter {
         let clear = |key| Settlement::new(key, policy, Change::Clear);
         let settlements: Vec<_> = Rule::all_counters(key).map(clear).collect();
         let _ = self.0.fallback.settle(&settlements).await;
-        self.0.store.settle(&settlements).await
+        self.0.store.settle(&settlements).await?;
+        #[cfg(feature = "admin")]
+        observe::forgotten(self, key.client(), Some(&key.method()));
+        Ok(())
     }
 
     /// Forgets a client: deletes all that is kept of him, at whichever function, in the store and in the [fallback](LimiterBuilder::fallback)
@@ -254,7 +266,10 @@ impl Limiter {
     /// [`StoreError`] if the store does not answer, or cannot forget anybody.
     pub async fn forget(&self, client: Client) -> Result<u64, StoreError> {
         let _ = self.0.fallback.forget(client).await;
-        self.0.store.forget(client).await
+        let forgotten = self.0.store.forget(client).await?;
+        #[cfg(feature = "admin")]
+        observe::forgotten(self, client, None);
+        Ok(forgotten)
     }
 
     /// Puts these policies in the place of those that the limiter has, for all calls from now on: to reload a configuration. No counter is
@@ -338,6 +353,19 @@ impl Limiter {
         self.0.unsettled.load(Ordering::Relaxed)
     }
 
+    /// Who is to know of each call, once somebody is.
+    #[cfg(feature = "admin")]
+    #[inline]
+    pub(crate) fn watch(&self) -> Option<&Watch> {
+        self.0.watch.get()
+    }
+
+    /// Has each call noted from now on.
+    #[cfg(feature = "admin")]
+    pub(crate) fn watched(&self) -> &Watch {
+        self.0.watch.get_or_init(Watch::new)
+    }
+
     /// The store, if it is the embedded one and no policies are configured.
     #[inline]
     pub(crate) fn embedded_without_policies(&self) -> Option<&MemoryStore> {
@@ -366,13 +394,13 @@ impl Limiter {
                 method = shared.key.method().name(),
                 "two rules of a call share a counter, or there are too many"
             );
-            return Reply::ready(Err(turn_away(RejectionKind::Misconfigured, &rules[0])));
+            return Reply::ready(Err(self.turn_away(RejectionKind::Misconfigured, &rules[0])));
         }
         for rule in &rules {
             if let Err(error) = self.0.store.accepts(rule.policy) {
-                let method = rule.charge().key.method().name();
+                let method = rule.method().name();
                 tracing::error!(method, policy = %rule.policy, %error, "the store does not keep this policy, so every call is refused");
-                return Reply::ready(Err(turn_away(RejectionKind::Misconfigured, rule)));
+                return Reply::ready(Err(self.turn_away(RejectionKind::Misconfigured, rule)));
             }
         }
         let answer = self.0.store.acquire(&charges);
@@ -385,9 +413,14 @@ impl Limiter {
     #[inline]
     fn refused(&self, rule: &Rule) -> Option<Rejection> {
         let verdict = self.0.store.refuses(&rule.charge())?;
-        let kind = RejectionKind::Limited;
-        observe::decided(&rule.charge().key.method(), Some(kind), Some(DecidedBy::Store));
-        Some(reject(kind, rule).with_decision(decision(rule.policy, &verdict)))
+        let decision = decision(rule.policy, &verdict);
+        Some(self.refuse(
+            RejectionKind::Limited,
+            std::slice::from_ref(rule),
+            0,
+            decision,
+            DecidedBy::Store,
+        ))
     }
 
     fn conclude(
@@ -448,11 +481,11 @@ impl Limiter {
                 _ => RejectionKind::StoreUnavailable,
             };
             observe::store_error(&*self.0.store, error.kind(), OnStoreError::Closed);
-            return Err(turn_away(kind, closed));
+            return Err(self.turn_away(kind, closed));
         }
         if !rules.iter().any(|rule| self.mode(rule) == OnStoreError::Local) {
             observe::store_error(&*self.0.store, error.kind(), OnStoreError::Open);
-            observe::decided(&rules[0].charge().key.method(), None, None);
+            observe::decided(Some(&self), &Decided::unseen(&rules[0].method(), None));
             return Ok(Permit::unseen(self));
         }
         observe::store_error(&*self.0.store, error.kind(), OnStoreError::Local);
@@ -472,17 +505,27 @@ impl Limiter {
 
     fn judge(self, rules: &[Rule], verdict: Verdict, by: DecidedBy, mirrored: &[Hit]) -> Result<Permit, Rejection> {
         let refuse = |kind, place: usize| {
-            let rule = &rules[place.min(rules.len() - 1)];
-            observe::decided(&rule.charge().key.method(), Some(kind), Some(by));
-            Err(reject(kind, rule).with_decision(decision(rule.policy, &verdict)))
+            let place = place.min(rules.len() - 1);
+            Err(self.refuse(kind, rules, place, decision(rules[place].policy, &verdict), by))
         };
         match &verdict {
             Verdict::Allowed { tightest, hits, .. } => {
-                let policy = rules[*tightest.min(&(rules.len() - 1))].policy;
-                observe::decided(&rules[0].charge().key.method(), None, Some(by));
+                let place = (*tightest).min(rules.len() - 1);
+                let decision = decision(rules[place].policy, &verdict);
+                observe::decided(
+                    Some(&self),
+                    &Decided {
+                        method: &rules[0].method(),
+                        refused: None,
+                        by: Some(by),
+                        rules,
+                        place,
+                        decision: Some(&decision),
+                    },
+                );
                 for (rule, hit) in rules.iter().zip(hits) {
                     if rule.observe && *hit == Hit::NONE && rule.cost > 0 {
-                        let method = rule.charge().key.method();
+                        let method = rule.method();
                         tracing::info!(method = method.name(), policy = %rule.policy, "a rule that observes would have refused a call");
                     }
                 }
@@ -494,11 +537,41 @@ impl Limiter {
                     mirrored,
                 });
                 let admitted = admitted.collect();
-                Ok(Permit::new(self, decision(policy, &verdict), admitted, by))
+                Ok(Permit::new(self, decision, admitted, by))
             }
             Verdict::Denied { longest, .. } => refuse(RejectionKind::Limited, *longest),
             Verdict::Impossible { which } => refuse(RejectionKind::Impossible, *which),
         }
+    }
+
+    /// A refusal by the rule in this place.
+    fn refuse(
+        &self,
+        kind: RejectionKind,
+        rules: &[Rule],
+        place: usize,
+        decision: Decision,
+        by: DecidedBy,
+    ) -> Rejection {
+        let rule = &rules[place];
+        observe::decided(
+            Some(self),
+            &Decided {
+                method: &rule.method(),
+                refused: Some(kind),
+                by: Some(by),
+                rules,
+                place,
+                decision: Some(&decision),
+            },
+        );
+        reject(kind, rule).with_decision(decision)
+    }
+
+    /// A rejection that nobody decided.
+    fn turn_away(&self, kind: RejectionKind, rule: &Rule) -> Rejection {
+        observe::decided(Some(self), &Decided::unseen(&rule.method(), Some(kind)));
+        reject(kind, rule)
     }
 
     fn note_answer(&self) {
@@ -571,14 +644,8 @@ fn refuse(wrong: Vec<String>) -> Result<(), BuildError> {
     }
 }
 
-/// A rejection that nobody decided.
-fn turn_away(kind: RejectionKind, rule: &Rule) -> Rejection {
-    observe::decided(&rule.charge().key.method(), Some(kind), None);
-    reject(kind, rule)
-}
-
 fn reject(kind: RejectionKind, rule: &Rule) -> Rejection {
-    Rejection::new(kind, &rule.charge().key.method(), rule.policy)
+    Rejection::new(kind, &rule.method(), rule.policy)
 }
 
 fn decision(policy: Policy, verdict: &Verdict) -> Decision {

@@ -1,4 +1,5 @@
-//! What is counted of decisions and of the store, for the facade of the crate `metrics`. Nothing without that feature.
+//! What is counted of decisions and of the store, for the facade of the crate `metrics` and for the admin page. Nothing without these
+//! features.
 //!
 //! A label is the name of a method, which stands in the source of the program, or a fixed word: never anything of a client.
 
@@ -6,11 +7,16 @@ use std::any::Any;
 #[cfg(feature = "metrics")]
 use std::time::Instant;
 
+use crate::decision::Decision;
 use crate::error::StoreErrorKind;
 use crate::failure::OnStoreError;
+#[cfg(feature = "admin")]
+use crate::key::Client;
+use crate::limiter::Limiter;
 use crate::method::Method;
 use crate::permit::DecidedBy;
 use crate::rejection::RejectionKind;
+use crate::rule::Rule;
 use crate::store::{MemoryStore, Store};
 
 macro_rules! count {
@@ -24,13 +30,61 @@ macro_rules! count {
     }};
 }
 
-/// A call was decided: admitted, or turned away for this reason. `by` is `None` where nobody was asked, or nobody answered.
+/// A call that was decided: admitted, or turned away for a reason.
+#[cfg_attr(
+    not(feature = "admin"),
+    allow(dead_code, reason = "only the page tells clients apart")
+)]
+pub(crate) struct Decided<'a> {
+    pub(crate) method: &'a Method,
+    pub(crate) refused: Option<RejectionKind>,
+    /// `None` where nobody was asked, or nobody answered.
+    pub(crate) by: Option<DecidedBy>,
+    /// What it was decided by, if it came that far.
+    pub(crate) rules: &'a [Rule],
+    /// The place among these of the one that refuses.
+    pub(crate) place: usize,
+    pub(crate) decision: Option<&'a Decision>,
+}
+
+impl<'a> Decided<'a> {
+    /// A call that none of its rules decided.
+    #[inline]
+    pub(crate) const fn unseen(method: &'a Method, refused: Option<RejectionKind>) -> Self {
+        Self {
+            method,
+            refused,
+            by: None,
+            rules: &[],
+            place: 0,
+            decision: None,
+        }
+    }
+
+    #[inline]
+    pub(crate) const fn by(self, by: DecidedBy) -> Self {
+        Self { by: Some(by), ..self }
+    }
+}
+
+/// A call was decided, by this limiter if it is known.
 #[inline]
-pub(crate) fn decided(method: &Method, refused: Option<RejectionKind>, by: Option<DecidedBy>) {
+pub(crate) fn decided(limiter: Option<&Limiter>, decided: &Decided<'_>) {
     #[cfg(feature = "metrics")]
-    self::decisions::count(*method, refused, by);
-    #[cfg(not(feature = "metrics"))]
-    let _ = (method, refused, by);
+    self::decisions::count(*decided.method, decided.refused, decided.by);
+    #[cfg(feature = "admin")]
+    if let Some(watch) = limiter.and_then(Limiter::watch) {
+        watch.note(decided);
+    }
+    let _ = (limiter, decided);
+}
+
+/// What was counted of a client is forgotten, at this method or at all.
+#[cfg(feature = "admin")]
+pub(crate) fn forgotten(limiter: &Limiter, client: Client, method: Option<&Method>) {
+    if let Some(watch) = limiter.watch() {
+        watch.forget(client, method);
+    }
 }
 
 /// The store did not decide a call, and this held in its place.
@@ -71,6 +125,8 @@ impl Stopwatch {
 /// Calls of this process are kept from a server from now on, or no more.
 #[cfg_attr(not(feature = "redis"), allow(dead_code))]
 pub(crate) fn breaker(open: bool) {
+    #[cfg(feature = "admin")]
+    crate::admin::breaker(open);
     #[cfg(feature = "metrics")]
     {
         let breakers = metrics::gauge!("rate_limit_open_breakers");
@@ -113,7 +169,7 @@ pub(crate) fn describe() {
     }
 }
 
-fn kind(store: &dyn Store) -> &'static str {
+pub(crate) fn kind(store: &dyn Store) -> &'static str {
     let store: &dyn Any = store;
     #[cfg(feature = "redis")]
     if store.is::<crate::store::RedisStore>() {
@@ -145,6 +201,20 @@ const fn mode(held: OnStoreError) -> &'static str {
     }
 }
 
+/// The word for what became of a call that was turned away.
+#[cfg(any(feature = "admin", feature = "metrics"))]
+pub(crate) const fn outcome(refused: RejectionKind) -> &'static str {
+    match refused {
+        RejectionKind::Limited => "limited",
+        RejectionKind::Impossible => "impossible",
+        RejectionKind::StoreUnavailable => "store_unavailable",
+        RejectionKind::Aborted => "aborted",
+        RejectionKind::MissingClient => "missing_client",
+        RejectionKind::Denied => "denied",
+        RejectionKind::Misconfigured => "misconfigured",
+    }
+}
+
 /// The one that is counted on every call: its labels are put together once a thread, so that the embedded store still allocates nothing.
 #[cfg(feature = "metrics")]
 mod decisions {
@@ -154,7 +224,7 @@ mod decisions {
     use foldhash::fast::RandomState;
     use metrics::{Key, Label, Level, Metadata, with_recorder};
 
-    use super::{DecidedBy, Method, RejectionKind};
+    use super::{DecidedBy, Method, RejectionKind, outcome};
 
     type Decision = (Method, Option<RejectionKind>, Option<DecidedBy>);
 
@@ -177,18 +247,6 @@ mod decisions {
             });
             with_recorder(|recorder| recorder.register_counter(key, &METADATA).increment(1));
         });
-    }
-
-    const fn outcome(refused: RejectionKind) -> &'static str {
-        match refused {
-            RejectionKind::Limited => "limited",
-            RejectionKind::Impossible => "impossible",
-            RejectionKind::StoreUnavailable => "store_unavailable",
-            RejectionKind::Aborted => "aborted",
-            RejectionKind::MissingClient => "missing_client",
-            RejectionKind::Denied => "denied",
-            RejectionKind::Misconfigured => "misconfigured",
-        }
     }
 
     const fn decider(by: DecidedBy) -> &'static str {

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use crate::decision::Decision;
 use crate::key::KeyError;
+use crate::limiter::Limiter;
 use crate::method::{Method, label};
-use crate::observe;
+use crate::observe::{self, Decided};
 use crate::policy::Policy;
 use crate::span::Span;
 
@@ -58,13 +59,13 @@ impl Rejection {
 
     /// Of a call that has no client, which the log says: it is a fault of the service.
     #[cold]
-    pub(crate) fn of_nobody(error: &KeyError, method: &Method, policy: Policy) -> Self {
+    pub(crate) fn of_nobody(error: &KeyError, method: &Method, policy: Policy, limiter: &Limiter) -> Self {
         tracing::error!(method = method.name(), %error, "a call was turned away");
         let kind = match error {
             KeyError::Missing | KeyError::Nobody => RejectionKind::MissingClient,
             KeyError::Secret => RejectionKind::Misconfigured,
         };
-        observe::decided(method, Some(kind), None);
+        observe::decided(Some(limiter), &Decided::unseen(method, Some(kind)));
         Self::new(kind, method, policy)
     }
 

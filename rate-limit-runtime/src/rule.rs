@@ -4,6 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::failure::OnStoreError;
 use crate::key::Key;
+use crate::method::Method;
 use crate::policy::Policy;
 use crate::store::Charge;
 
@@ -81,6 +82,17 @@ impl Rule {
     /// Which of the rules of a call this is. The counters of a function's first rule are those of a function with one.
     pub const fn place(self, place: u8) -> Self {
         Self { place, ..self }
+    }
+
+    /// The function, whatever its counters go by.
+    pub(crate) const fn method(&self) -> Method {
+        self.key.method()
+    }
+
+    /// Its place among the rules of a call.
+    #[cfg(feature = "admin")]
+    pub(crate) const fn nth(&self) -> u8 {
+        self.place
     }
 
     pub(crate) const fn charge(&self) -> Charge {

@@ -33,12 +33,12 @@ impl RouteLimit {
     /// Charges a request of this client, and tells on which counter.
     pub(crate) async fn admit(&self, client: Option<Result<Client, KeyError>>) -> Result<Key, Rejection> {
         let client = client.unwrap_or(Err(KeyError::Missing));
-        let client = client.map_err(|error| Rejection::of_nobody(&error, &self.method, self.policy))?;
+        let limiter = with_current(self.limiter.as_ref(), Limiter::clone);
+        let client = client.map_err(|error| Rejection::of_nobody(&error, &self.method, self.policy, &limiter))?;
         let mut rule = Rule::new(self.policy, Key::new(self.method, client));
         if let Some(mode) = self.on_store_error {
             rule = rule.on_store_error(mode);
         }
-        let limiter = with_current(self.limiter.as_ref(), Limiter::clone);
         let answer = limiter.check(rule).await;
         report::note_answer(&self.method, &answer);
         answer.map(|_| rule.charge().key)

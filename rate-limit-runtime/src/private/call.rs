@@ -17,7 +17,7 @@ use crate::failure::OnStoreError;
 use crate::key::{Client, Id, Key, KeyError};
 use crate::limiter::{Limiter, Rules};
 use crate::method::{Method, Site};
-use crate::observe;
+use crate::observe::{self, Decided};
 use crate::permit::{DecidedBy, Permit, Settle};
 use crate::policies::Policies;
 use crate::policy::{Algorithm, Policy};
@@ -171,7 +171,7 @@ impl<'a> Call<'a> {
         };
         match simple.store.admit(simple.id, simple.demand) {
             None => {
-                observe::decided(self.site.method(), None, Some(DecidedBy::Store));
+                self.decided(None);
                 Reply::ready(Ok(()))
             }
             Some(answer) => self.refused(simple.demand.policy, answer),
@@ -198,6 +198,10 @@ impl<'a> Call<'a> {
         }
         let limiter = self.limiter.as_ref().unwrap_or_else(|| current::default());
         let counted = self.site.method().hash_counted_by(policy.algorithm(), *place);
+        #[cfg(feature = "admin")]
+        if limiter.watch().is_some() {
+            return None;
+        }
         Some(Simple {
             store: limiter.embedded_without_policies()?,
             id: Id::new(counted, client),
@@ -209,13 +213,20 @@ impl<'a> Call<'a> {
         })
     }
 
+    /// A simple call was decided. Nobody watches the limiter.
+    #[inline]
+    fn decided(&self, refused: Option<RejectionKind>) {
+        let decided = Decided::unseen(self.site.method(), refused).by(DecidedBy::Store);
+        observe::decided(None, &decided);
+    }
+
     #[inline(never)]
     fn refused(&self, policy: &Policy, answer: Answer) -> Reply<Result<(), Rejection>> {
         let kind = match answer {
             Answer::Never => RejectionKind::Impossible,
             Answer::Fits { .. } | Answer::Refused { .. } => RejectionKind::Limited,
         };
-        observe::decided(self.site.method(), Some(kind), Some(DecidedBy::Store));
+        self.decided(Some(kind));
         let rejection = Rejection::new(kind, self.site.method(), *policy);
         Reply::ready(Err(rejection.with_decision(Decision::new(*policy, answer))))
     }
@@ -270,19 +281,22 @@ impl<'a> Call<'a> {
 
     /// The rules with the policies that hold now, all of one moment.
     fn resolve_all(&self, limiter: &Limiter) -> Result<Rules, Rejection> {
-        limiter.with_policies(|policies| self.rules.iter().map(|asked| self.resolve(policies, asked)).collect())
+        limiter.with_policies(|policies| {
+            let resolve = |asked| self.resolve(limiter, policies, asked);
+            self.rules.iter().map(resolve).collect()
+        })
     }
 
-    fn resolve(&self, policies: Option<&Policies>, asked: &Asked<'_>) -> Result<Rule, Rejection> {
+    fn resolve(&self, limiter: &Limiter, policies: Option<&Policies>, asked: &Asked<'_>) -> Result<Rule, Rejection> {
         let method = self.site.method();
         let policy = asked.numbers.policy(policies, method, asked.place);
-        let policy = policy.ok_or_else(|| unknown_policy(method, asked.numbers))?;
+        let policy = policy.ok_or_else(|| unknown_policy(method, asked.numbers, limiter))?;
         if self.at.is_some() && policy.algorithm() != Algorithm::TokenBucket {
-            return Err(no_bucket(method, policy));
+            return Err(no_bucket(method, policy, limiter));
         }
         let client = asked
             .client
-            .map_err(|error| Rejection::of_nobody(&error, method, policy))?;
+            .map_err(|error| Rejection::of_nobody(&error, method, policy, limiter))?;
         let rule = asked.rule(self, policy, *client);
         charged::warn_if_twice(|| rule.charge().key);
         Ok(rule)
@@ -356,17 +370,19 @@ pub fn settle(settling: &Option<Settling>, success: bool) -> impl Future<Output 
 #[must_use]
 pub fn denied(site: &'static Site, numbers: &'static Numbers) -> Rejection {
     let method = site.method();
-    let policy = match (current::known(), numbers) {
+    let limiter = current::known();
+    let policy = match (&limiter, numbers) {
         (Some(limiter), _) => limiter.with_policies(|policies| numbers.policy(policies, method, 0)),
         (None, Numbers::Own(policy)) => Some(*policy),
         (None, Numbers::Named(_)) => None,
     };
-    observe::decided(method, Some(RejectionKind::Denied), None);
+    let refused = Some(RejectionKind::Denied);
+    observe::decided(limiter.as_ref(), &Decided::unseen(method, refused));
     Rejection::new(RejectionKind::Denied, method, policy.unwrap_or(Policy::NOTHING))
 }
 
 #[cold]
-fn unknown_policy(method: &Method, numbers: &Numbers) -> Rejection {
+fn unknown_policy(method: &Method, numbers: &Numbers, limiter: &Limiter) -> Rejection {
     if let Numbers::Named(policy) = numbers {
         tracing::error!(
             method = method.name(),
@@ -375,19 +391,23 @@ fn unknown_policy(method: &Method, numbers: &Numbers) -> Rejection {
              `Policies` of the limiter"
         );
     }
-    observe::decided(method, Some(RejectionKind::Misconfigured), None);
-    Rejection::new(RejectionKind::Misconfigured, method, Policy::NOTHING)
+    misconfigured(method, Policy::NOTHING, limiter)
 }
 
 #[cold]
-fn no_bucket(method: &Method, policy: Policy) -> Rejection {
+fn no_bucket(method: &Method, policy: Policy, limiter: &Limiter) -> Rejection {
     tracing::error!(
         method = method.name(),
         %policy,
         "only a token bucket goes by the time of the event, so every call is refused: make the policy one, or leave out `at`"
     );
-    observe::decided(method, Some(RejectionKind::Misconfigured), None);
-    Rejection::new(RejectionKind::Misconfigured, method, policy)
+    misconfigured(method, policy, limiter)
+}
+
+fn misconfigured(method: &Method, policy: Policy, limiter: &Limiter) -> Rejection {
+    let kind = RejectionKind::Misconfigured;
+    observe::decided(Some(limiter), &Decided::unseen(method, Some(kind)));
+    Rejection::new(kind, method, policy)
 }
 
 /// The client of a rule without a key.

@@ -12,3 +12,5 @@ pub use self::extract::{Bot, NoPeer};
 pub use self::limit::LimitRoute;
 pub use self::rate_headers::RateHeaders;
 pub use self::response::{Either, into_response};
+#[cfg(feature = "admin")]
+pub use crate::admin::Admin;

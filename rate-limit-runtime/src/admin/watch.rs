@@ -1,0 +1,64 @@
+//! What is known of the calls that one limiter has decided in this process.
+
+use std::time::{Duration, Instant};
+
+use super::refused::Refused;
+use super::tally::Tallies;
+use crate::key::Client;
+use crate::method::Method;
+use crate::observe::Decided;
+use crate::rejection::RejectionKind;
+
+/// Notes each call, without allocating but for the first of a function.
+pub(crate) struct Watch {
+    start: Instant,
+    pub(super) tallies: Tallies,
+    pub(super) refused: Refused,
+}
+
+impl Watch {
+    pub(crate) fn new() -> Self {
+        Self {
+            start: Instant::now(),
+            tallies: Tallies::new(),
+            refused: Refused::new(),
+        }
+    }
+
+    /// A call was decided.
+    pub(crate) fn note(&self, decided: &Decided<'_>) {
+        let now = self.now();
+        if let Some(tally) = self.tallies.of(decided.method) {
+            tally.note(Self::second(now), decided);
+        }
+        match decided.refused {
+            None => {
+                for rule in decided.rules {
+                    self.refused.admitted(&rule.charge().key);
+                }
+            }
+            Some(RejectionKind::Limited) => {
+                let wait = decided.decision.and_then(|decision| decision.retry_after);
+                if let (Some(rule), Some(wait)) = (decided.rules.get(decided.place), wait) {
+                    let until = now.saturating_add(wait);
+                    self.refused.note(rule.charge().key, rule.policy, now, until);
+                }
+            }
+            Some(_) => {}
+        }
+    }
+
+    pub(crate) fn forget(&self, client: Client, method: Option<&Method>) {
+        self.refused.forget(client, method);
+    }
+
+    /// Since it began.
+    pub(super) fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    /// Which second this is in, the first being 1.
+    pub(super) const fn second(now: Duration) -> u32 {
+        now.as_secs() as u32 + 1
+    }
+}
