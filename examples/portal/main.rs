@@ -1,15 +1,20 @@
 //! A student portal: registration and log-in, an API for who is logged in, and a page to use them from.
 //!
-//! `cargo run --example portal --features axum`, then open the address it prints. `ADDR` is where it listens, `127.0.0.1:3000` by default.
+//! `cargo run --example portal --features admin`, then open the address it prints. `ADDR` is where it listens, `127.0.0.1:3000` by default.
 //! With `REDIS_URL` set, all instances share the limits.
+//!
+//! With `ADMIN_TOKEN` set, `/admin/` shows who is limited and releases a student: the user is `admin`, the password the token. Serve it over
+//! TLS, and set `RATE_LIMIT_SECRET` too (`openssl rand -hex 16`), since student numbers are easily guessed from their hashes.
 
 mod accounts;
+mod admin;
 mod api;
 mod error;
 mod login;
 
 use std::env;
 use std::error::Error;
+use std::net::SocketAddr;
 
 use axum::Router;
 use axum::response::Html;
@@ -39,8 +44,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         limiter,
     };
 
-    let accounts = app.accounts.clone();
-    let router = Router::new()
+    let (accounts, limiter) = (app.accounts.clone(), app.limiter.clone());
+    let mut router = Router::new()
         .route("/", get(|| async { Html(include_str!("page.html")) }))
         .route("/api/register", post(login::register))
         .route("/api/login", post(login::login))
@@ -52,12 +57,15 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .layer(AmbientClient::new(move |parts| accounts.logged_in(&parts.headers)))
         .layer(RateHeaders::new(HeaderDialect::Draft11))
         .with_state(app);
+    if let Ok(token) = env::var("ADMIN_TOKEN") {
+        router = router.nest_service("/admin", admin::page(limiter, &token)?.router::<()>());
+    }
     let address = env::var("ADDR").unwrap_or_else(|_| "127.0.0.1:3000".to_owned());
     let listener = TcpListener::bind(&address)
         .await
         .map_err(|error| format!("cannot listen on {address}: {error}"))?;
     println!("listening on http://{}; open it in a browser", listener.local_addr()?);
-    axum::serve(listener, router)
+    axum::serve(listener, router.into_make_service_with_connect_info::<SocketAddr>())
         .with_graceful_shutdown(interrupted())
         .await?;
     Ok(())

@@ -2,8 +2,8 @@
 
 use axum::extract::OriginalUri;
 use axum_core::body::Body;
-use axum_core::response::{IntoResponse, Response};
-use http::header::{ALLOW, CONTENT_TYPE, LOCATION};
+use axum_core::response::{IntoResponse as _, Response};
+use http::header::{ALLOW, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, StatusCode};
 use serde::Serialize;
@@ -79,17 +79,21 @@ async fn asked(parts: &Parts, body: Body) -> Result<Question, Problem> {
     Question::read(body).await
 }
 
-/// The page; what it loads is relative to it, so that its own address ends with a slash.
+/// The page. What it loads is relative to it, so that it can be mounted anywhere: from an address without a slash at its end that begins
+/// with the last part of it.
 fn page(parts: &Parts) -> Response {
     let asked = parts
         .extensions
         .get::<OriginalUri>()
         .map_or(&parts.uri, |asked| &asked.0);
-    let last = asked.path().rsplit('/').next().unwrap_or_default();
-    match HeaderValue::from_str(&format!("./{last}/")) {
-        Ok(location) if !last.is_empty() => (StatusCode::PERMANENT_REDIRECT, [(LOCATION, location)]).into_response(),
-        _ => text("text/html; charset=utf-8", include_str!("page.html")),
-    }
+    let base = match asked.path().rsplit('/').next().unwrap_or_default() {
+        "" => String::new(),
+        last => format!("./{}/", last.replace('&', "&amp;").replace('"', "&quot;")),
+    };
+    text(
+        "text/html; charset=utf-8",
+        include_str!("page.html").replace("{base}", &base),
+    )
 }
 
 fn text(kind: &'static str, text: impl Into<Body>) -> Response {

@@ -56,7 +56,7 @@ use crate::limiter::Limiter;
 ///         }
 ///     }
 /// });
-/// let app: Router = Router::new().nest("/admin", admin.router());
+/// let app: Router = Router::new().nest_service("/admin", admin.router::<()>());
 /// ```
 ///
 /// # What it shows of whom
@@ -71,7 +71,7 @@ use crate::limiter::Limiter;
 /// # What it does to the rest
 ///
 /// Pages of other origins cannot release anybody, in whichever browser, however a request is logged in. A proxy in front must pass on the `Host` that the browser
-/// asked for. The page loads nothing from elsewhere, and its URLs are relative: it can be mounted at any path, with [`Router::nest`].
+/// asked for. The page loads nothing from elsewhere, and its URLs are relative: it can be mounted at any path.
 ///
 /// From the moment that there is an `Admin`, each call that its limiter decides is counted, without allocating: a few atomic
 /// additions, and a short lock of one of 64 for one that is refused. An open page does not hold up a graceful shutdown for longer than five seconds.
@@ -107,7 +107,7 @@ impl Admin {
         }))
     }
 
-    /// What to mount, with [`Router::nest`].
+    /// What to mount: with [`Router::nest_service`], or with [`Router::nest`], which leaves out the address with a slash at its end.
     pub fn router<S: Clone + Send + Sync + 'static>(self) -> Router<S> {
         Router::new().fallback(move |request: Request<Body>| answer::guarded(self.clone(), request))
     }
