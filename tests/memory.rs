@@ -165,6 +165,35 @@ fn a_decision_by_named_policies_allocates_nothing() {
     assert_eq!(allocations(|| (0..100).for_each(|_| round())), 0, "in 20,000 decisions");
 }
 
+/// Who watches the limiter changes nothing of that.
+#[cfg(feature = "admin")]
+#[test]
+fn a_decision_that_is_shown_allocates_nothing() {
+    use rate_limit::axum::Admin;
+
+    let subject = Subject::new(10_000);
+    let guard = |_: &axum::http::request::Parts| async { Ok::<_, axum::http::StatusCode>(()) };
+    let _page = Admin::new(subject.limiter.clone(), guard);
+    let round = || {
+        for user in 0..100 {
+            let annotated = now(annotated(&subject.limiter, user));
+            assert_eq!(annotated.is_ok(), subject.admitted(FIVE, key(user.into())));
+        }
+    };
+    let mut counted = 0;
+    for n in 0..100 {
+        subject.clock.advance(Duration::from_secs(7));
+        let allocations = allocations(round);
+        counted += if n < 10 { 0 } else { allocations };
+    }
+    assert_eq!(counted, 0, "in 18,000 decisions, admitted and refused");
+
+    // Who is refused, more of them than there is room to list.
+    let flood = || (0..5_000).for_each(|user| while subject.admitted(FIVE, key(user)) {});
+    flood();
+    assert_eq!(allocations(flood), 0, "in 5,000 refusals");
+}
+
 #[test]
 fn a_refusal_costs_no_memory() {
     let subject = Subject::new(10_000);

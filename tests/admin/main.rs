@@ -1,1 +1,13 @@
-//! The admin page.
+//! The admin page: who gets in, what it shows, whom it releases.
+
+#[path = "../behaviour/log.rs"]
+mod log;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod clients;
+mod decisions;
+mod events;
+mod guard;
+mod origin;
+mod page;

@@ -19,6 +19,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::routing::any;
 use axum_core::body::Body;
 use axum_core::response::IntoResponse;
 use http::Request;
@@ -109,7 +110,11 @@ impl Admin {
 
     /// What to mount: with [`Router::nest_service`], or with [`Router::nest`], which leaves out the address with a slash at its end.
     pub fn router<S: Clone + Send + Sync + 'static>(self) -> Router<S> {
-        Router::new().fallback(move |request: Request<Body>| answer::guarded(self.clone(), request))
+        let everything = any(move |request: Request<Body>| answer::guarded(self.clone(), request));
+        // No fallback: a router that is nested under a path with a parameter must not have one.
+        Router::new()
+            .route("/", everything.clone())
+            .route("/{*path}", everything)
     }
 }
 
