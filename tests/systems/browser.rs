@@ -72,6 +72,29 @@ impl Browser {
         self.ask(&format!("/element/{}/click", self.element(selector)), &json!({}));
     }
 
+    /// Another page in the place of this one.
+    pub fn go(&self, url: &str) {
+        self.ask("/url", &json!({ "url": url }));
+    }
+
+    /// Presses keys, one after the other, wherever the focus is. What is no character has one of WebDriver's private use area.
+    pub fn press(&self, keys: &str) {
+        let presses = keys
+            .chars()
+            .flat_map(|key| ["keyDown", "keyUp"].map(|kind| json!({ "type": kind, "value": key })));
+        let keyboard = json!({ "type": "key", "id": "keyboard", "actions": presses.collect::<Vec<_>>() });
+        self.ask("/actions", &json!({ "actions": [keyboard] }));
+    }
+
+    /// Makes the screen that of a phone, so many points wide.
+    pub fn narrow(&self, width: u32) {
+        let screen = json!({ "width": width, "height": 640, "deviceScaleFactor": 1, "mobile": true });
+        self.ask(
+            "/goog/cdp/execute",
+            &json!({ "cmd": "Emulation.setDeviceMetricsOverride", "params": screen }),
+        );
+    }
+
     /// What a script answers.
     pub fn run(&self, script: &str) -> Value {
         self.ask("/execute/sync", &json!({ "script": script, "args": [] }))

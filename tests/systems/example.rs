@@ -3,6 +3,9 @@
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 /// The built example of this name.
 pub fn command(name: &str) -> Command {
@@ -54,6 +57,18 @@ impl Server {
         // Read on, so that it can go on writing.
         std::thread::spawn(move || lines.for_each(drop));
         Self { child, url }
+    }
+}
+
+impl Server {
+    /// Asks it to end, as Ctrl-C does, and waits until it has. Tells how long that took.
+    pub fn shut_down(mut self) -> Duration {
+        let start = Instant::now();
+        let id = Pid::from_child(&self.child);
+        kill_process(id, Signal::INT).expect("it runs");
+        let status = self.child.wait().expect("it is ours");
+        assert!(status.success(), "{status}");
+        start.elapsed()
     }
 }
 

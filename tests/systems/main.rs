@@ -6,6 +6,7 @@ mod database;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod admin;
 mod browser;
 mod example;
 mod login;
