@@ -1,6 +1,8 @@
 //! What is known of the calls that one limiter has decided in this process.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use quanta::Instant;
 
 use super::refused::Refused;
 use super::tally::Tallies;

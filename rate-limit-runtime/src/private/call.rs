@@ -42,6 +42,8 @@ pub struct Call<'a> {
 /// What most calls are: by a single rule of constant numbers, in the embedded store, with nothing set around them. They are decided with
 /// nothing that only others need.
 struct Simple<'a> {
+    #[cfg(feature = "admin")]
+    limiter: &'a Limiter,
     store: &'a MemoryStore,
     id: Id,
     demand: Demand<'a>,
@@ -171,10 +173,10 @@ impl<'a> Call<'a> {
         };
         match simple.store.admit(simple.id, simple.demand) {
             None => {
-                self.decided(None);
+                self.decided(&simple, None, None);
                 Reply::ready(Ok(()))
             }
-            Some(answer) => self.refused(simple.demand.policy, answer),
+            Some(answer) => self.refused(&simple, answer),
         }
     }
 
@@ -198,11 +200,9 @@ impl<'a> Call<'a> {
         }
         let limiter = self.limiter.as_ref().unwrap_or_else(|| current::default());
         let counted = self.site.method().hash_counted_by(policy.algorithm(), *place);
-        #[cfg(feature = "admin")]
-        if limiter.watch().is_some() {
-            return None;
-        }
         Some(Simple {
+            #[cfg(feature = "admin")]
+            limiter,
             store: limiter.embedded_without_policies()?,
             id: Id::new(counted, client),
             demand: Demand {
@@ -213,22 +213,47 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// A simple call was decided. Nobody watches the limiter.
+    /// A simple call was decided. The answer is that which refuses it.
     #[inline]
-    fn decided(&self, refused: Option<RejectionKind>) {
+    fn decided(&self, simple: &Simple<'_>, refused: Option<RejectionKind>, answer: Option<Answer>) {
+        #[cfg(feature = "admin")]
+        if simple.limiter.watch().is_some() {
+            return self.shown(simple, refused, answer);
+        }
+        let _ = (simple, answer);
         let decided = Decided::unseen(self.site.method(), refused).by(DecidedBy::Store);
         observe::decided(None, &decided);
     }
 
+    /// As [`decided`](Self::decided), where somebody watches the limiter. What an admission leaves is looked at once more.
+    #[cfg(feature = "admin")]
     #[inline(never)]
-    fn refused(&self, policy: &Policy, answer: Answer) -> Reply<Result<(), Rejection>> {
+    fn shown(&self, simple: &Simple<'_>, refused: Option<RejectionKind>, answer: Option<Answer>) {
+        let [asked] = &self.rules[..] else { return };
+        let Ok(client) = asked.client else { return };
+        let policy = *simple.demand.policy;
+        let answer = answer.unwrap_or_else(|| simple.store.look(simple.id, simple.demand));
+        let decided = Decided {
+            method: self.site.method(),
+            refused,
+            by: Some(DecidedBy::Store),
+            rules: &[asked.rule(self, policy, *client)],
+            place: 0,
+            decision: Some(&Decision::new(policy, answer)),
+        };
+        observe::decided(Some(simple.limiter), &decided);
+    }
+
+    #[inline(never)]
+    fn refused(&self, simple: &Simple<'_>, answer: Answer) -> Reply<Result<(), Rejection>> {
         let kind = match answer {
             Answer::Never => RejectionKind::Impossible,
             Answer::Fits { .. } | Answer::Refused { .. } => RejectionKind::Limited,
         };
-        self.decided(Some(kind));
-        let rejection = Rejection::new(kind, self.site.method(), *policy);
-        Reply::ready(Err(rejection.with_decision(Decision::new(*policy, answer))))
+        self.decided(simple, Some(kind), Some(answer));
+        let policy = *simple.demand.policy;
+        let rejection = Rejection::new(kind, self.site.method(), policy);
+        Reply::ready(Err(rejection.with_decision(Decision::new(policy, answer))))
     }
 
     /// As [`admit`](Self::admit), for a body that looks at the permit.

@@ -103,6 +103,11 @@ impl MemoryStore {
         answer
     }
 
+    /// What a call of one charge would be answered now.
+    pub(crate) fn look(&self, id: Id, demand: Demand<'_>) -> Answer {
+        self.shard(id).peek(self.0.clock.now(), id, demand)
+    }
+
     pub(crate) fn charge(&self, charges: &[Charge]) -> Verdict {
         let mut locked = self.lock_all(charges);
         let read = self.0.clock.now();
@@ -227,7 +232,7 @@ impl Store for MemoryStore {
     fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
         let id = Id::of(&charge.key);
         let decided = Decided {
-            answer: self.shard(id).peek(self.0.clock.now(), id, charge.demand()),
+            answer: self.look(id, charge.demand()),
             observe: charge.observe,
         };
         Reply::ready(Ok(verdict::combine(&[decided])))
