@@ -94,6 +94,8 @@ pub use rate_limit_runtime::{ManualClock, contract};
 pub use rate_limit_runtime::{RedisStore, RedisStoreBuilder};
 #[cfg(feature = "_sql")]
 pub use rate_limit_runtime::{SqlConnection, SqlStore, SqlStoreBuilder};
+#[cfg(any(feature = "redis", feature = "_sql"))]
+pub use rate_limit_runtime::{StoredCounter, StoredCounters, StoredRule};
 
 #[doc(hidden)]
 pub use rate_limit_runtime::private as __private;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::algorithm::Answer;
 use crate::policy::Policy;
+use crate::verdict::Verdict;
 
 /// The state of a limit, seen from one call. It is of the moment: other calls go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +50,25 @@ impl Decision {
             },
             Answer::Never => decision,
         }
+    }
+
+    /// What the store answered to a call by this one policy.
+    pub(crate) fn by(policy: Policy, verdict: &Verdict) -> Self {
+        let answer = match *verdict {
+            Verdict::Allowed {
+                remaining, reset_after, ..
+            } => Answer::Fits { remaining, reset_after },
+            Verdict::Denied {
+                retry_after,
+                reset_after,
+                ..
+            } => Answer::Refused {
+                retry_after,
+                reset_after,
+            },
+            Verdict::Impossible { .. } => Answer::Never,
+        };
+        Self::new(policy, answer)
     }
 
     /// How many calls the policy admits.

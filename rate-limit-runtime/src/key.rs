@@ -70,6 +70,17 @@ impl Client {
         hasher.finish().copied()
     }
 
+    /// One that only its hash is known of, as it stands in a store: for what is asked of that store, since within this process it is
+    /// none of the others.
+    #[cfg(any(feature = "redis", feature = "_sql"))]
+    pub(crate) fn hashed(hash: [u8; 16]) -> Self {
+        let (halves, _) = hash.as_chunks();
+        Self {
+            fingerprint: [0, 1].map(|half| halves.get(half).copied().map_or(0, u64::from_le_bytes)),
+            named: Named::Hash(hash),
+        }
+    }
+
     /// The hash.
     #[must_use]
     pub fn to_bytes(self) -> [u8; 16] {

@@ -69,5 +69,7 @@ pub use self::store::{Change, Charge, MemoryStore, MemoryStoreBuilder, Reply, Se
 pub use self::store::{RedisStore, RedisStoreBuilder};
 #[cfg(feature = "_sql")]
 pub use self::store::{SqlConnection, SqlStore, SqlStoreBuilder};
+#[cfg(any(feature = "redis", feature = "_sql"))]
+pub use self::store::{StoredCounter, StoredCounters, StoredRule};
 pub use self::to_key::ToKey;
 pub use self::verdict::{Hit, Hits, Verdict};

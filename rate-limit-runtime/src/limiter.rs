@@ -12,7 +12,6 @@ use smallvec::{SmallVec, smallvec};
 
 #[cfg(feature = "admin")]
 use crate::admin::Watch;
-use crate::algorithm::Answer;
 use crate::decision::Decision;
 use crate::error::{BuildError, StoreError, StoreErrorKind};
 use crate::failure::OnStoreError;
@@ -209,7 +208,7 @@ impl Limiter {
     /// [`StoreError`] if the store does not answer.
     pub async fn peek(&self, rule: Rule) -> Result<Decision, StoreError> {
         let verdict = self.0.store.peek(rule.charge()).await?;
-        Ok(decision(rule.policy, &verdict))
+        Ok(Decision::by(rule.policy, &verdict))
     }
 
     /// When the calls were admitted that this rule counts now, the oldest first: to show a client its recent attempts. Only a sliding
@@ -413,7 +412,7 @@ impl Limiter {
     #[inline]
     fn refused(&self, rule: &Rule) -> Option<Rejection> {
         let verdict = self.0.store.refuses(&rule.charge())?;
-        let decision = decision(rule.policy, &verdict);
+        let decision = Decision::by(rule.policy, &verdict);
         Some(self.refuse(
             RejectionKind::Limited,
             std::slice::from_ref(rule),
@@ -506,12 +505,12 @@ impl Limiter {
     fn judge(self, rules: &[Rule], verdict: Verdict, by: DecidedBy, mirrored: &[Hit]) -> Result<Permit, Rejection> {
         let refuse = |kind, place: usize| {
             let place = place.min(rules.len() - 1);
-            Err(self.refuse(kind, rules, place, decision(rules[place].policy, &verdict), by))
+            Err(self.refuse(kind, rules, place, Decision::by(rules[place].policy, &verdict), by))
         };
         match &verdict {
             Verdict::Allowed { tightest, hits, .. } => {
                 let place = (*tightest).min(rules.len() - 1);
-                let decision = decision(rules[place].policy, &verdict);
+                let decision = Decision::by(rules[place].policy, &verdict);
                 observe::decided(
                     Some(&self),
                     &Decided {
@@ -646,24 +645,6 @@ fn refuse(wrong: Vec<String>) -> Result<(), BuildError> {
 
 fn reject(kind: RejectionKind, rule: &Rule) -> Rejection {
     Rejection::new(kind, &rule.method(), rule.policy)
-}
-
-fn decision(policy: Policy, verdict: &Verdict) -> Decision {
-    let answer = match *verdict {
-        Verdict::Allowed {
-            remaining, reset_after, ..
-        } => Answer::Fits { remaining, reset_after },
-        Verdict::Denied {
-            retry_after,
-            reset_after,
-            ..
-        } => Answer::Refused {
-            retry_after,
-            reset_after,
-        },
-        Verdict::Impossible { .. } => Answer::Never,
-    };
-    Decision::new(policy, answer)
 }
 
 /// Sets up a [`Limiter`].

@@ -28,6 +28,12 @@ impl Method {
         }
     }
 
+    /// One that only its hash is known of, as it stands in store keys.
+    #[cfg(any(feature = "redis", feature = "_sql"))]
+    pub(crate) const fn hashed(hash: u64) -> Self {
+        Self { name: "", hash }
+    }
+
     /// The name: `my_service::login`, `<my_service::Portal as my_service::Api>::login`, or as given.
     #[inline]
     #[must_use]

@@ -1,12 +1,13 @@
 //! Clients who are to be forgotten, and the names of methods, by which their counters are found.
 
-use rate_limit::{Client, Key, Limiter, Method, OnStoreError, Policy, Rule, StoreErrorKind};
+use rate_limit::{Client, Key, Limiter, Method, OnStoreError, Policy, Rule, StoreErrorKind, StoredRule};
 
 use crate::common::{MINUTE, PATIENT, admits, key, limiter, ms, per_minute, rule, store, strict};
 use crate::probe::Probe;
 use crate::support::RedisServer;
 
 const NAMES: &str = "rl1:methods";
+const POLICIES: &str = "rl1:policies";
 
 fn client(name: &str) -> Client {
     Client::of(name).expect("it names somebody")
@@ -18,13 +19,22 @@ fn at(function: &'static str, client: &str) -> Key {
 
 /// Waits until so many counters of functions are known by name.
 async fn named(probe: &Probe, counters: u64) {
+    written(probe, NAMES, counters).await;
+}
+
+/// Waits until of so many the policy is known.
+async fn judged(probe: &Probe, counters: u64) {
+    written(probe, POLICIES, counters).await;
+}
+
+async fn written(probe: &Probe, hash: &str, entries: u64) {
     for _ in 0..1_000 {
-        if probe.ask::<u64>(&format!("HLEN {NAMES}")).await == counters {
+        if probe.ask::<u64>(&format!("HLEN {hash}")).await == entries {
             return;
         }
         tokio::time::sleep(ms(5)).await;
     }
-    panic!("the names are not written");
+    panic!("`{hash}` is not written");
 }
 
 /// One of each kind, at three functions: six counters and two blocks.
@@ -74,29 +84,62 @@ async fn the_names_of_methods_are_told_with_the_hashes_of_keys() {
     let server = RedisServer::start();
     let probe = Probe::of(&server).await;
     let store = store(&server.url()).await;
-    assert_eq!(store.methods().await.expect("the store answers"), []);
+    assert_eq!(store.rules().await.expect("the store answers"), []);
     charge_everywhere(&strict(store.clone()), "alice@example.org").await;
     named(&probe, 6).await;
-    let methods = store.methods().await.expect("the store answers");
-    let names: Vec<_> = methods.iter().map(|(_, name)| name.as_str()).collect();
+    judged(&probe, 6).await;
+    let rules = store.rules().await.expect("the store answers");
+    let told = |rule: &StoredRule| (rule.function.clone(), rule.place, rule.policy.expect("it is written"));
+    let mut told: Vec<_> = rules.iter().map(told).collect();
+    told[..2].sort_by_key(|(_, _, policy)| policy.count());
+    let of = |function: &str, place, policy| (function.to_owned(), place, policy);
+    let (window, bucket) = (per_minute(1).block(MINUTE), Policy::token_bucket(1, MINUTE));
     assert_eq!(
-        names,
+        told,
         [
-            "mail",
-            "mail",
-            "portal::login",
-            "portal::login",
-            "portal::search",
-            "portal::search"
+            of("mail", 0, Policy::fixed_window(3, MINUTE)),
+            of("mail", 0, per_minute(200)),
+            of("portal::login", 0, window),
+            of("portal::login", 1, bucket),
+            of("portal::search", 0, window),
+            of("portal::search", 1, bucket),
         ]
     );
     for key in probe.keys().await {
-        let known = methods
-            .iter()
-            .any(|(hash, _)| key.starts_with(&format!("rl1:{hash}:{{")));
+        let known = rules.iter().any(|rule| key.starts_with(&format!("rl1:{}:{{", rule.id)));
         assert!(known, "{key}");
     }
-    assert!(!format!("{methods:?}").contains("alice"), "no client is among them");
+    assert!(!format!("{rules:?}").contains("alice"), "no client is among them");
+}
+
+#[tokio::test]
+async fn a_policy_that_changed_is_written_again_and_no_more_than_once_a_second() {
+    let server = RedisServer::start();
+    let probe = Probe::of(&server).await;
+    let store = store(&server.url()).await;
+    let limiter = strict(store.clone());
+    let written = async || {
+        let rules = store.rules().await.expect("the store answers");
+        rules.first().and_then(|rule| rule.policy)
+    };
+    for (count, client) in [(5, "a"), (7, "b")] {
+        for attempt in 0.. {
+            assert!(admits(&limiter, rule(count, &format!("{client}{attempt}"))).await);
+            if written().await == Some(per_minute(count)) {
+                break;
+            }
+            assert!(attempt < 1_000, "the policy of {count} is not written");
+            tokio::time::sleep(ms(5)).await;
+        }
+    }
+    assert_eq!(probe.info("commandstats", "cmdstat_hset").await, 4, "two hashes, twice");
+    let start = std::time::Instant::now();
+    for n in 0..200 {
+        assert!(admits(&limiter, rule(5 + n % 2, &format!("each by its own {n}"))).await);
+    }
+    let seconds = start.elapsed().as_secs() + 1;
+    let writes = probe.info("commandstats", "cmdstat_hset").await - 4;
+    assert!(writes <= 2 * seconds, "{writes} in {seconds} s");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -106,6 +149,7 @@ async fn names_are_written_once_and_again_to_a_server_that_lost_them() {
     let writes = async |server: &RedisServer| {
         let probe = Probe::of(server).await;
         named(&probe, 1).await;
+        judged(&probe, 1).await;
         tokio::time::sleep(ms(20)).await;
         probe.info("commandstats", "cmdstat_hset").await
     };
@@ -119,7 +163,7 @@ async fn names_are_written_once_and_again_to_a_server_that_lost_them() {
         for call in calls {
             assert!(call.await.expect("no call panics"));
         }
-        assert_eq!(writes(&server).await, 1);
+        assert_eq!(writes(&server).await, 2, "the name, and the policy");
     }
     server.restart();
     for _ in 0..1_000 {
@@ -128,7 +172,7 @@ async fn names_are_written_once_and_again_to_a_server_that_lost_them() {
         }
         tokio::time::sleep(ms(5)).await;
     }
-    assert_eq!(writes(&server).await, 1);
+    assert_eq!(writes(&server).await, 2);
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ mod cluster;
 mod commands;
 mod common;
 mod concurrency;
+mod counters;
 mod deadline;
 mod denials;
 mod differential;

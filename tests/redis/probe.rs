@@ -46,10 +46,10 @@ impl Probe {
             .expect("the server takes a value");
     }
 
-    /// All that is of a client. The names of methods are written in the background, and stay.
+    /// All that is of a client. The names of methods and their policies are written in the background, and stay.
     pub(crate) async fn keys(&self) -> Vec<String> {
         let mut keys: Vec<String> = self.ask("KEYS *").await;
-        keys.retain(|key| !key.ends_with("rl1:methods"));
+        keys.retain(|key| !["rl1:methods", "rl1:policies"].iter().any(|own| key.ends_with(own)));
         keys
     }
 

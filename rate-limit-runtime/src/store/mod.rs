@@ -11,6 +11,8 @@ mod reply;
 mod runtime;
 #[cfg(feature = "_sql")]
 mod sql;
+#[cfg(any(feature = "redis", feature = "_sql"))]
+mod stored;
 mod verdict;
 
 use std::any::Any;
@@ -28,6 +30,8 @@ pub use self::reply::Reply;
 pub(crate) use self::sql::Driver;
 #[cfg(feature = "_sql")]
 pub use self::sql::{SqlConnection, SqlStore, SqlStoreBuilder};
+#[cfg(any(feature = "redis", feature = "_sql"))]
+pub use self::stored::{StoredCounter, StoredCounters, StoredRule};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::key::{Client, Key};
 use crate::policy::Policy;

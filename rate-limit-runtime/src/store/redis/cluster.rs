@@ -133,6 +133,19 @@ impl Cluster {
         }
     }
 
+    /// The link to each primary, once the slots are known.
+    pub(super) async fn primaries(self: &Arc<Self>, end: Instant) -> Result<Vec<Arc<Link>>, Failure> {
+        self.link_of(0, end).await?;
+        let slots = Arc::clone(&self.slots.borrow());
+        let mut primaries: Vec<Arc<Link>> = Vec::new();
+        for link in slots.iter().flatten() {
+            if !primaries.iter().any(|known| Arc::ptr_eq(known, link)) {
+                primaries.push(Arc::clone(link));
+            }
+        }
+        Ok(primaries)
+    }
+
     fn moved(&self, slot: usize, link: &Arc<Link>) {
         self.slots.send_if_modified(|slots| {
             let mut all = slots.to_vec();

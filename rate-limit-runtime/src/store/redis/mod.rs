@@ -5,6 +5,7 @@ mod batch;
 #[cfg(feature = "redis-cluster")]
 mod cluster;
 mod connect;
+mod counters;
 mod deny;
 mod failure;
 mod link;
@@ -27,6 +28,7 @@ use smallvec::smallvec;
 use tokio::time::{Instant, timeout_at};
 
 use self::batch::{Answers, Batcher, Calls, Charges, Line};
+pub(super) use self::counters::Scan;
 use self::deny::{Denials, Look};
 use self::failure::{Failure, store_error};
 use self::methods::Methods;

@@ -96,6 +96,16 @@ impl Server {
         }
     }
 
+    /// The links to all servers that have counters.
+    #[cfg_attr(not(feature = "redis-cluster"), allow(unused_variables, clippy::unused_async))]
+    pub(super) async fn links(&self, end: Instant) -> Result<Vec<Arc<Link>>, Failure> {
+        match self {
+            Self::One(link) => Ok(vec![Arc::clone(link)]),
+            #[cfg(feature = "redis-cluster")]
+            Self::Cluster(cluster) => cluster.primaries(end).await,
+        }
+    }
+
     /// Rises with each server that is found, or is told the scripts again: it may be another one, or have lost what it had.
     pub(super) fn generation(&self) -> u64 {
         match self {

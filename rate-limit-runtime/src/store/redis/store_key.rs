@@ -4,6 +4,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 
 use crate::key::{Client, Key};
+use crate::method::Method;
+use crate::store::stored::{decode_client, decode_method};
 
 /// The version of the layout and of the hashes. Another version never meets these counters.
 const VERSION: &str = "rl1";
@@ -33,20 +35,42 @@ pub(super) fn hash_tag(client: Client) -> String {
     BASE64.encode(client.to_bytes())
 }
 
-/// The hash of a method, as it stands in keys.
-pub(super) fn encode_method(hash: u64) -> String {
-    BASE64.encode(hash.to_be_bytes())
-}
-
-/// The other way round. `None` if it is no such hash.
-pub(super) fn decode_method(encoded: &[u8]) -> Option<u64> {
-    let bytes = BASE64.decode(encoded).ok()?;
-    Some(u64::from_be_bytes(bytes.try_into().ok()?))
-}
-
 /// Where the names of methods lie.
 pub(super) fn methods_key(prefix: &str) -> String {
     format!("{prefix}{VERSION}:methods")
+}
+
+/// Where the policies lie that they are judged by.
+pub(super) fn policies_key(prefix: &str) -> String {
+    format!("{prefix}{VERSION}:policies")
+}
+
+/// What `SCAN` finds counters and blocks by, and little else.
+pub(super) fn pattern(prefix: &str) -> String {
+    let mut pattern = String::with_capacity(prefix.len() + 40);
+    for character in prefix.chars() {
+        if matches!(character, '*' | '?' | '[' | ']' | '^' | '-' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(character);
+    }
+    pattern.push_str(VERSION);
+    pattern.push_str(":???????????:{??????????????????????}*");
+    pattern
+}
+
+/// A key under a prefix, read: the counter, and whether it is the key of its block. `None` if it is none of ours.
+pub(super) fn read_key(prefix: &str, name: &[u8]) -> Option<(Key, bool)> {
+    let rest = name.strip_prefix(prefix.as_bytes())?.strip_prefix(VERSION.as_bytes())?;
+    let (method, rest) = rest.strip_prefix(b":")?.split_at_checked(11)?;
+    let (client, rest) = rest.strip_prefix(b":{")?.split_at_checked(22)?;
+    let is_block = match rest.strip_prefix(b"}")? {
+        b"" => false,
+        b":b" => true,
+        _ => return None,
+    };
+    let key = Key::new(Method::hashed(decode_method(method)?), decode_client(client)?);
+    Some((key, is_block))
 }
 
 /// Where the block of a counter lies: beside it, under the same hash tag.
@@ -62,7 +86,6 @@ pub(super) fn block_of(mut counter: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::method::Method;
 
     /// These bytes lie in stores: a change here forgets every counter of a running deployment.
     #[test]
@@ -75,12 +98,21 @@ mod tests {
     }
 
     #[test]
-    fn a_method_is_read_back_from_its_keys() {
-        let hash = Method::named("portal::login").hash();
-        assert_eq!(encode_method(hash), "i4Hsy_7GkmU");
-        assert_eq!(decode_method(b"i4Hsy_7GkmU"), Some(hash));
-        for foreign in [&b""[..], b"i4Hsy_7GkmUx", b"E8UhQRIWg06NHDgPx06rGg", b"not base64!"] {
-            assert_eq!(decode_method(foreign), None);
+    fn a_key_is_read_back() {
+        let name = "[a]*:rl1:i4Hsy_7GkmU:{E8UhQRIWg06NHDgPx06rGg}";
+        for (name, block) in [(name.to_owned(), false), (format!("{name}:b"), true)] {
+            let (key, is_block) = read_key("[a]*:", name.as_bytes()).expect("it is ours");
+            assert_eq!((store_key("[a]*:", &key), is_block), (name.replace(":b", ""), block));
+        }
+        assert_eq!(pattern("[a]*:"), "\\[a\\]\\*:rl1:???????????:{??????????????????????}*");
+        for foreign in [
+            "rl1:i4Hsy_7GkmU:{E8UhQRIWg06NHDgPx06rGg}",
+            "[a]*:rl1:methods",
+            "[a]*:rl1:i4Hsy_7GkmU:{E8UhQRIWg06NHDgPx06rGg}:c",
+            "[a]*:rl1:i4Hsy_7Gk!U:{E8UhQRIWg06NHDgPx06rGg}",
+            "[a]*:rl1:i4Hsy_7GkmU:{E8UhQRIWg06NHDgPx06rGgx",
+        ] {
+            assert!(read_key("[a]*:", foreign.as_bytes()).is_none(), "{foreign}");
         }
     }
 }

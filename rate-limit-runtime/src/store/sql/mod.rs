@@ -18,6 +18,7 @@ use std::time::Duration;
 
 pub use self::connection::{Driver, SqlConnection};
 use self::row::{Charged, Columns};
+pub(super) use self::stored::Paging;
 use self::trouble::{Trouble, decide};
 use super::runtime::in_runtime;
 use super::verdict::{Decided, combine};
@@ -26,6 +27,7 @@ use super::{Charge, Reply, Settlement, Store};
 use crate::clock::ManualClock;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::key::Client;
+use crate::policies::Policies;
 use crate::policy::{Algorithm, Policy};
 use crate::verdict::{Hits, Verdict};
 
@@ -139,6 +141,9 @@ macro_rules! decide {
     };
 }
 
+// Behind the macro, which it uses.
+mod stored;
+
 impl SqlStore {
     /// A store in PostgreSQL, on connections of this pool.
     #[cfg(feature = "sql-postgres")]
@@ -161,7 +166,7 @@ impl SqlStore {
         SqlStoreBuilder::new(Pool::Sqlite(pool))
     }
 
-    /// The SQL that creates the table, unless it is there: for migrations of your own. [`create_table`](Self::create_table) runs it.
+    /// The SQL that creates the tables, unless they are there: for migrations of your own. [`create_table`](Self::create_table) runs it.
     #[must_use]
     pub fn schema(&self) -> &'static str {
         match self.0.database {
@@ -174,7 +179,8 @@ impl SqlStore {
         }
     }
 
-    /// Creates the table `rate_limit`, unless it is there. Any number of processes may do so at once.
+    /// Creates the table `rate_limit`, and for tools a small one of the names of functions, `rate_limit_methods`, unless they are there. Writes
+    /// [its own](Self::publish_methods) into that. Any number of processes may do so at once.
     ///
     /// # Errors
     ///
@@ -182,7 +188,8 @@ impl SqlStore {
     pub async fn create_table(&self) -> Result<(), StoreError> {
         decide!(self, HOUSEKEEPING, |database, wait| async move {
             database.create_table(wait).await
-        })
+        })?;
+        self.publish_methods(&Policies::new()).await
     }
 
     /// Deletes the rows of buckets that have been full for longer than the [lateness](SqlStoreBuilder::lateness), and tells how many: run

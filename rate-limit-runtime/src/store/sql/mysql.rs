@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use sqlx::mysql::{MySqlConnection, MySqlDatabaseError, MySqlPool, MySqlRow};
 use sqlx::pool::PoolConnection;
-use sqlx::{AssertSqlSafe, Connection as _, Row as _, query, raw_sql};
+use sqlx::{AssertSqlSafe, Connection as _, Row as _, query, query_as, raw_sql};
 use tokio::sync::OnceCell;
 
 use super::row::{Charged, Columns, Numbers, Row, Seen, in_order};
+use super::stored::Named;
 use super::trouble::{Code, Trouble, free, patience};
 use super::{Batch, MAX_BATCH, TestClock};
 use crate::key::Client;
@@ -22,6 +23,11 @@ CREATE TABLE IF NOT EXISTS rate_limit (
     full_at BIGINT NOT NULL,
     refill BIGINT NOT NULL CHECK (refill > 0),
     PRIMARY KEY (client, method)
+) ENGINE = InnoDB;
+CREATE TABLE IF NOT EXISTS rate_limit_methods (
+    method BIGINT NOT NULL PRIMARY KEY,
+    name TEXT CHARACTER SET utf8mb4 NOT NULL,
+    policy TEXT CHARACTER SET utf8mb4 NULL
 ) ENGINE = InnoDB";
 
 /// Microseconds since 1970. `SYSDATE` is when it is read, once the row is locked, in the time zone of the session; `NOW` is when the
@@ -402,6 +408,53 @@ impl MySql {
             }
         }
         Ok(Batch::new(deleted, &old))
+    }
+
+    /// A batch of the rows behind `after`, and how they stand.
+    pub(super) async fn rows(&self, after: &Columns, wait: Duration) -> Result<Vec<(Columns, Seen)>, Trouble> {
+        let rows = format!(
+            "SELECT client, method, full_at, refill, {} AS now FROM rate_limit
+            WHERE client > ? OR client = ? AND method > ? ORDER BY client, method LIMIT {MAX_BATCH}",
+            self.now()
+        );
+        let mut connection = self.free(wait).await?;
+        let rows = query(AssertSqlSafe(rows))
+            .bind(&after.client[..])
+            .bind(&after.client[..])
+            .bind(after.method)
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(trouble)?;
+        rows.iter()
+            .map(|row| Ok((columns(row)?, Seen::read(row).map_err(trouble)?)))
+            .collect()
+    }
+
+    /// None if there is no table of them.
+    pub(super) async fn names(&self, wait: Duration) -> Result<Vec<Named>, Trouble> {
+        let mut connection = self.free(wait).await?;
+        let names = query_as("SELECT method, name, policy FROM rate_limit_methods").fetch_all(&mut *connection);
+        match names.await.map_err(trouble) {
+            Err(Trouble::NoTable(_)) => Ok(Vec::new()),
+            names => names,
+        }
+    }
+
+    pub(super) async fn publish(&self, names: &[Named], wait: Duration) -> Result<(), Trouble> {
+        let mut connection = self.free(wait).await?;
+        for (method, name, policy) in names {
+            query(
+                "INSERT INTO rate_limit_methods (method, name, policy) VALUES (?, ?, ?)
+                ON DUPLICATE KEY UPDATE name = VALUES(name), policy = COALESCE(VALUES(policy), policy)",
+            )
+            .bind(method)
+            .bind(name)
+            .bind(policy)
+            .execute(&mut *connection)
+            .await
+            .map_err(trouble)?;
+        }
+        Ok(())
     }
 
     pub(super) async fn create_table(&self, wait: Duration) -> Result<(), Trouble> {

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnection, PgPool, PgRow};
-use sqlx::{AssertSqlSafe, Connection as _, Row as _, query, raw_sql};
+use sqlx::{AssertSqlSafe, Connection as _, Row as _, query, query_as, raw_sql};
 use tokio::time::Instant;
 
 use super::row::{Charged, Columns, Numbers, Seen, in_order};
+use super::stored::Named;
 use super::trouble::{Code, Trouble, free, patience};
 use super::{Batch, MAX_BATCH, TestClock};
 use crate::key::Client;
@@ -22,7 +23,12 @@ CREATE TABLE IF NOT EXISTS rate_limit (
     full_at bigint NOT NULL,
     refill bigint NOT NULL CHECK (refill > 0),
     PRIMARY KEY (client, method)
-) WITH (fillfactor = 70)";
+) WITH (fillfactor = 70);
+CREATE TABLE IF NOT EXISTS rate_limit_methods (
+    method bigint PRIMARY KEY,
+    name text NOT NULL,
+    policy text
+)";
 
 /// Microseconds since 1970, when it is read: not when the statement or the transaction began.
 const CLOCK: &str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
@@ -356,14 +362,54 @@ impl Postgres {
             .fetch_all(&mut *connection)
             .await
             .map_err(trouble)?;
-        let columns = |row: &PgRow| {
-            Ok(Columns {
-                client: row.try_get("client")?,
-                method: row.try_get("method")?,
-            })
-        };
-        let purged: Vec<Columns> = purged.iter().map(columns).collect::<Result<_, _>>().map_err(trouble)?;
+        let purged = purged.iter().map(columns).collect::<Result<Vec<_>, _>>()?;
         Ok(Batch::new(purged.len() as u64, &purged))
+    }
+
+    /// A batch of the rows behind `after`, and how they stand.
+    pub(super) async fn rows(&self, after: &Columns, wait: Duration) -> Result<Vec<(Columns, Seen)>, Trouble> {
+        let now = self.clock.now().unwrap_or_else(|| CLOCK.to_owned());
+        let rows = format!(
+            "SELECT client, method, full_at, refill, {now} AS now FROM rate_limit
+            WHERE (client, method) > ($1, $2) ORDER BY client, method LIMIT {MAX_BATCH}"
+        );
+        let mut connection = self.free(wait).await?;
+        let rows = query(AssertSqlSafe(rows))
+            .bind(after.client)
+            .bind(after.method)
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(trouble)?;
+        rows.iter()
+            .map(|row| Ok((columns(row)?, Seen::read(row).map_err(trouble)?)))
+            .collect()
+    }
+
+    /// None if there is no table of them.
+    pub(super) async fn names(&self, wait: Duration) -> Result<Vec<Named>, Trouble> {
+        let mut connection = self.free(wait).await?;
+        let names = query_as("SELECT method, name, policy FROM rate_limit_methods").fetch_all(&mut *connection);
+        match names.await.map_err(trouble) {
+            Err(Trouble::NoTable(_)) => Ok(Vec::new()),
+            names => names,
+        }
+    }
+
+    pub(super) async fn publish(&self, names: &[Named], wait: Duration) -> Result<(), Trouble> {
+        let mut connection = self.free(wait).await?;
+        for (method, name, policy) in names {
+            query(
+                "INSERT INTO rate_limit_methods AS m (method, name, policy) VALUES ($1, $2, $3)
+                ON CONFLICT (method) DO UPDATE SET name = excluded.name, policy = COALESCE(excluded.policy, m.policy)",
+            )
+            .bind(method)
+            .bind(name)
+            .bind(policy)
+            .execute(&mut *connection)
+            .await
+            .map_err(trouble)?;
+        }
+        Ok(())
     }
 
     /// Two processes that create one table at once can fail each other, so one waits for the other.
@@ -376,4 +422,11 @@ impl Postgres {
             .map_err(trouble)?;
         Ok(())
     }
+}
+
+fn columns(row: &PgRow) -> Result<Columns, Trouble> {
+    Ok(Columns {
+        client: row.try_get("client").map_err(trouble)?,
+        method: row.try_get("method").map_err(trouble)?,
+    })
 }

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
-use sqlx::{AssertSqlSafe, Connection as _, Row as _, query, query_scalar};
+use sqlx::{AssertSqlSafe, Connection as _, Row as _, query, query_as, query_scalar, raw_sql};
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::{Instant, timeout_at};
 
 use super::row::{Charged, Columns, Conversion, Numbers, Seen, in_order};
+use super::stored::Named;
 use super::trouble::{Code, Trouble, free};
 use super::{Batch, MAX_BATCH, TestClock};
 use crate::key::Client;
@@ -23,7 +24,12 @@ CREATE TABLE IF NOT EXISTS rate_limit (
     full_at INTEGER NOT NULL,
     refill INTEGER NOT NULL CHECK (refill > 0),
     PRIMARY KEY (client, method)
-) STRICT, WITHOUT ROWID";
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS rate_limit_methods (
+    method INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    policy TEXT
+) STRICT";
 
 /// Microseconds since 1970, in steps of a millisecond, which is all that SQLite tells. It is the same throughout a statement, and
 /// read once the file is locked.
@@ -347,23 +353,76 @@ impl Sqlite {
             .bind(after.method)
             .fetch_all(&mut *own.connection)
             .await;
-        let columns = |row: &SqliteRow| {
-            let client: &[u8] = row.try_get("client")?;
-            Ok(Columns {
-                client: client.try_into().unwrap_or_default(),
-                method: row.try_get("method")?,
-            })
-        };
-        let purged = purged.and_then(|rows| rows.iter().map(columns).collect::<Result<Vec<_>, _>>());
         let purged = own.done(purged.map_err(trouble)).await?;
+        let purged = purged.iter().map(columns).collect::<Result<Vec<_>, _>>()?;
         Ok(Batch::new(purged.len() as u64, &purged))
+    }
+
+    /// A batch of the rows behind `after`, and how they stand.
+    pub(super) async fn rows(&self, after: &Columns, wait: Duration) -> Result<Vec<(Columns, Seen)>, Trouble> {
+        let now = self.clock.now().unwrap_or_else(|| CLOCK.to_owned());
+        let rows = format!(
+            "SELECT client, method, full_at, refill, {now} AS now FROM rate_limit
+            WHERE (client, method) > (?, ?) ORDER BY client, method LIMIT {MAX_BATCH}"
+        );
+        let mut own = self.own(wait).await?;
+        let rows = query(AssertSqlSafe(rows))
+            .bind(&after.client[..])
+            .bind(after.method)
+            .fetch_all(&mut *own.connection)
+            .await;
+        let rows = own.done(rows.map_err(trouble)).await?;
+        rows.iter()
+            .map(|row| Ok((columns(row)?, Seen::read(row).map_err(trouble)?)))
+            .collect()
+    }
+
+    /// None if there is no table of them.
+    pub(super) async fn names(&self, wait: Duration) -> Result<Vec<Named>, Trouble> {
+        let mut own = self.own(wait).await?;
+        let names = query_as("SELECT method, name, policy FROM rate_limit_methods");
+        let names = names.fetch_all(&mut *own.connection).await;
+        match own.done(names.map_err(trouble)).await {
+            Err(Trouble::NoTable(_)) => Ok(Vec::new()),
+            names => names,
+        }
+    }
+
+    pub(super) async fn publish(&self, names: &[Named], wait: Duration) -> Result<(), Trouble> {
+        let mut own = self.own(wait).await?;
+        let published = publish(&mut own.connection, names).await;
+        own.done(published).await
     }
 
     pub(super) async fn create_table(&self, wait: Duration) -> Result<(), Trouble> {
         let mut own = self.own(wait).await?;
-        let created = query(SCHEMA).execute(&mut *own.connection).await;
+        let created = raw_sql(SCHEMA).execute(&mut *own.connection).await;
         own.done(created.map(drop).map_err(trouble)).await
     }
+}
+
+async fn publish(connection: &mut SqliteConnection, names: &[Named]) -> Result<(), Trouble> {
+    for (method, name, policy) in names {
+        query(
+            "INSERT INTO rate_limit_methods (method, name, policy) VALUES (?, ?, ?)
+            ON CONFLICT (method) DO UPDATE SET name = excluded.name, policy = coalesce(excluded.policy, policy)",
+        )
+        .bind(method)
+        .bind(name)
+        .bind(policy)
+        .execute(&mut *connection)
+        .await
+        .map_err(trouble)?;
+    }
+    Ok(())
+}
+
+fn columns(row: &SqliteRow) -> Result<Columns, Trouble> {
+    let client: &[u8] = row.try_get("client").map_err(trouble)?;
+    Ok(Columns {
+        client: client.try_into().unwrap_or_default(),
+        method: row.try_get("method").map_err(trouble)?,
+    })
 }
 
 /// From now on the bucket goes by the numbers of the charge: a refusal tells a wait by them, which then holds.

@@ -20,6 +20,8 @@ pub(super) enum Trouble {
     Undone(sqlx::Error),
     /// Another transaction held the row for too long.
     Held(sqlx::Error),
+    /// There is no such table.
+    NoTable(sqlx::Error),
     /// The rest.
     Failed(StoreError),
 }
@@ -40,13 +42,7 @@ impl Trouble {
         match error.as_database_error().map(read) {
             Some(Code::Undone) => Self::Undone(error),
             Some(Code::Held) => Self::Held(error),
-            Some(Code::NoTable) => Self::Failed(
-                StoreError::new(
-                    StoreErrorKind::Misconfigured,
-                    "there is no table `rate_limit`: run `SqlStore::create_table`, or what `SqlStore::schema` prints",
-                )
-                .with_source(error),
-            ),
+            Some(Code::NoTable) => Self::NoTable(error),
             Some(Code::Refused) => Self::Failed(
                 StoreError::new(StoreErrorKind::Misconfigured, "the database refuses us").with_source(error),
             ),
@@ -63,6 +59,7 @@ impl Trouble {
             Self::LostRace => aborted(),
             Self::Undone(error) => aborted().with_source(error),
             Self::Held(error) => held(error),
+            Self::NoTable(error) => no_table(error),
             Self::Failed(error) => error,
         }
     }
@@ -78,6 +75,11 @@ fn aborted() -> StoreError {
 fn held(error: sqlx::Error) -> StoreError {
     let message = "another transaction held the row for longer than the deadline";
     StoreError::new(StoreErrorKind::Unavailable, message).with_source(error)
+}
+
+fn no_table(error: sqlx::Error) -> StoreError {
+    let message = "there is no table `rate_limit`: run `SqlStore::create_table`, or what `SqlStore::schema` prints";
+    StoreError::new(StoreErrorKind::Misconfigured, message).with_source(error)
 }
 
 fn unreachable(error: sqlx::Error) -> StoreError {
@@ -133,6 +135,7 @@ where
             Ok(Ok(Err(Trouble::LostRace))) => None,
             Ok(Ok(Err(Trouble::Undone(error)))) => Some(error),
             Ok(Ok(Err(Trouble::Held(error)))) => return Err(held(error)),
+            Ok(Ok(Err(Trouble::NoTable(error)))) => return Err(no_table(error)),
             Ok(Ok(Err(Trouble::Failed(error)))) => return Err(error),
             Ok(Err(error)) => {
                 let message = "the runtime ended while the database was asked";

@@ -1,0 +1,188 @@
+//! The counters that lie in the servers, for tools.
+//!
+//! Each is asked by the script that decides, which takes nothing: so what is told is what a call would be told, in whichever layout the
+//! value is, and of a long log a few entries are read.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use redis::Value;
+use tokio::task::JoinSet;
+
+use super::link::Link;
+use super::methods::BATCH;
+use super::store_key::{block_of, key_of, pattern, read_key, store_key};
+use super::{RedisStore, not_ours};
+use crate::decision::Decision;
+use crate::error::{StoreError, StoreErrorKind};
+use crate::key::{Client, Key};
+use crate::method::Method;
+use crate::policy::Policy;
+use crate::store::stored::{Pages, StoredCounter, StoredCounters, StoredRule, decode_method, policies};
+use crate::store::{Charge, Store as _};
+
+/// How many keys a server looks at for one page: few enough that no call waits for it.
+const LOOK_AT: u32 = 250;
+
+impl RedisStore {
+    /// All counters under the prefix, a page at a time, judged by the policies of these rules: those that [`rules`](Self::rules) tells, or
+    /// some of them. Of a cluster each primary is asked in turn.
+    ///
+    /// The user needs the rights to `SCAN` and `EXISTS`. Nobody is kept waiting by it: a page is one `SCAN` of 250 keys, and then a call for
+    /// each counter.
+    ///
+    /// ```no_run
+    /// # async fn refused(store: rate_limit_runtime::RedisStore) -> Result<u64, rate_limit_runtime::StoreError> {
+    /// let mut counters = store.counters(&store.rules().await?);
+    /// let mut refused = 0;
+    /// while let Some(page) = counters.next_page().await? {
+    ///     let decisions = page.iter().filter_map(|counter| counter.decision);
+    ///     refused += decisions.filter(|decision| !decision.allowed).count() as u64;
+    /// }
+    /// # Ok(refused) }
+    /// ```
+    pub fn counters(&self, rules: &[StoredRule]) -> StoredCounters {
+        StoredCounters(Pages::Redis(Scan {
+            store: self.clone(),
+            policies: policies(rules),
+            links: None,
+            cursor: 0,
+        }))
+    }
+
+    /// The counters of a client by these rules, as far as there are any.
+    ///
+    /// The user needs the right to `EXISTS`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the server does not answer.
+    pub async fn counters_of(&self, client: Client, rules: &[StoredRule]) -> Result<Vec<StoredCounter>, StoreError> {
+        let policies = policies(rules);
+        let methods: Vec<u64> = rules
+            .iter()
+            .filter_map(|rule| decode_method(rule.id.as_bytes()))
+            .collect();
+        let mut counters = Vec::new();
+        for methods in methods.chunks(BATCH) {
+            let counter = |method: &u64| key_of(&self.0.prefix, *method, client);
+            let both = |method: &u64| [counter(method), block_of(counter(method))];
+            if self.existing(client, methods.iter().flat_map(both)).await? == 0 {
+                continue;
+            }
+            for method in methods {
+                if self.existing(client, both(method)).await? > 0 {
+                    let key = Key::new(Method::hashed(*method), client);
+                    counters.push(self.clone().stands(key, policies.get(method).copied()).await?);
+                }
+            }
+        }
+        Ok(counters)
+    }
+
+    /// How many of these keys of a client there are.
+    async fn existing(&self, client: Client, keys: impl IntoIterator<Item = String>) -> Result<u64, StoreError> {
+        let mut cmd = redis::cmd("EXISTS");
+        keys.into_iter().for_each(|key| {
+            cmd.arg(key);
+        });
+        let read = |value| redis::from_redis_value(value).ok();
+        self.ask_without_clock(client, &cmd, read, self.end()).await
+    }
+
+    async fn stands(self, key: Key, policy: Option<Policy>) -> Result<StoredCounter, StoreError> {
+        let Some(policy) = policy else {
+            return Ok(StoredCounter::new(&key, None));
+        };
+        let decision = match self.peek(Charge::new(key, policy, 1)).await {
+            Ok(verdict) => Some(Decision::by(policy, &verdict)),
+            Err(error) if error.kind() == StoreErrorKind::Unexpected => None,
+            Err(error) => return Err(error),
+        };
+        let mut counter = StoredCounter::new(&key, decision);
+        if policy.block_span() > 0 && decision.is_some_and(|decision| !decision.allowed) {
+            let block = block_of(store_key(&self.0.prefix, &key));
+            counter.blocked = self.existing(key.client(), [block]).await? > 0;
+        }
+        Ok(counter)
+    }
+
+    /// As [`stands`](Self::stands), by one of its keys. `None` for a block beside a counter, which is told by the key of that.
+    async fn stands_by(
+        self,
+        (key, is_block): (Key, bool),
+        policy: Option<Policy>,
+    ) -> Result<Option<StoredCounter>, StoreError> {
+        let counter = || [store_key(&self.0.prefix, &key)];
+        if is_block && self.existing(key.client(), counter()).await? > 0 {
+            return Ok(None);
+        }
+        self.stands(key, policy).await.map(Some)
+    }
+}
+
+/// A walk through the keys of each server in turn.
+pub(in crate::store) struct Scan {
+    store: RedisStore,
+    policies: HashMap<u64, Policy>,
+    /// Those that are left, the first being walked through. `None` before the first page.
+    links: Option<VecDeque<Arc<Link>>>,
+    cursor: u64,
+}
+
+impl Scan {
+    pub(in crate::store) async fn next_page(&mut self) -> Result<Option<Vec<StoredCounter>>, StoreError> {
+        let end = self.store.end();
+        let links = match &mut self.links {
+            Some(links) => links,
+            None => self.links.insert(self.store.0.server.links(end).await?.into()),
+        };
+        let Some(link) = links.front() else {
+            return Ok(None);
+        };
+        let mut scan = redis::cmd("SCAN");
+        scan.arg(self.cursor)
+            .arg("MATCH")
+            .arg(pattern(&self.store.0.prefix))
+            .arg("COUNT")
+            .arg(LOOK_AT);
+        let (cursor, names) = read_scan(link.ask(&scan, end).await?).ok_or_else(not_ours)?;
+        let counters = self.judge(&names).await?;
+        self.cursor = cursor;
+        if cursor == 0 {
+            self.links.as_mut().map(VecDeque::pop_front);
+        }
+        Ok(Some(counters))
+    }
+
+    async fn judge(&self, names: &[Vec<u8>]) -> Result<Vec<StoredCounter>, StoreError> {
+        let mut asked = JoinSet::new();
+        for name in names {
+            if let Some((key, is_block)) = read_key(&self.store.0.prefix, name) {
+                let policy = self.policies.get(&key.method().hash()).copied();
+                asked.spawn(self.store.clone().stands_by((key, is_block), policy));
+            }
+        }
+        let mut counters = Vec::with_capacity(asked.len());
+        while let Some(answer) = asked.join_next().await {
+            let ended = |error| {
+                StoreError::new(StoreErrorKind::Unexpected, "the runtime ended while Redis was asked")
+                    .with_source(error)
+            };
+            counters.extend(answer.map_err(ended)??);
+        }
+        Ok(counters)
+    }
+}
+
+impl std::fmt::Debug for Scan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scan")
+            .field("store", &self.store)
+            .finish_non_exhaustive()
+    }
+}
+
+fn read_scan(value: Value) -> Option<(u64, Vec<Vec<u8>>)> {
+    redis::from_redis_value(value).ok()
+}
