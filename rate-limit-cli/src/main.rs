@@ -8,6 +8,7 @@ mod output;
 mod plot;
 mod progress;
 mod replay;
+mod store;
 mod text;
 mod trial;
 
@@ -20,6 +21,7 @@ use crate::advise::Advise;
 use crate::failure::{Code, Failure};
 use crate::output::Output;
 use crate::replay::Replay;
+use crate::store::{Forget, Inspect, Methods, Reset, Top};
 
 /// From an access log to a policy, and what an operator does on call
 #[derive(Debug, Parser)]
@@ -36,6 +38,11 @@ struct Cli {
 enum Command {
     Advise(Advise),
     Replay(Replay),
+    Methods(Methods),
+    Inspect(Inspect),
+    Reset(Reset),
+    Forget(Forget),
+    Top(Top),
     /// Print the completions of a shell, to be put where it looks for them
     Completions {
         /// The shell
@@ -58,6 +65,11 @@ fn run(command: Command, output: &Output) -> Result<(), Failure> {
     match command {
         Command::Advise(advise) => advise.run(output),
         Command::Replay(replay) => replay.run(output),
+        Command::Methods(methods) => methods.run(output),
+        Command::Inspect(inspect) => inspect.run(output),
+        Command::Reset(reset) => reset.run(output),
+        Command::Forget(forget) => forget.run(output),
+        Command::Top(top) => top.run(output),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "rate-limit", &mut script);

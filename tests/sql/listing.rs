@@ -21,7 +21,7 @@ async fn own(member: u64) -> Result<(), Rejection> {
 }
 
 #[allow(dead_code, reason = "it is registered")]
-#[limit_per_time(policy = "read-count", key = member, name = "listing::configured")]
+#[limit_per_time(policy = "reads", key = member, name = "listing::configured")]
 async fn configured(member: u64) -> Result<(), Rejection> {
     Ok(())
 }
@@ -58,7 +58,7 @@ async fn the_functions_of_the_program_are_written_down_with_their_policies(#[cas
     let hash = StoredRule::new("listing::own", Algorithm::TokenBucket, 0);
     assert!(rules.iter().any(|rule| rule.id == hash.id && rule.place == 0));
 
-    let policies = Policies::new().with("read-count", OTHERS).with("listing::own", OTHERS);
+    let policies = Policies::new().with("reads", OTHERS).with("listing::own", OTHERS);
     store.publish_methods(&policies).await.expect("it writes");
     let both = [("listing::configured", Some(OTHERS)), ("listing::own", Some(OTHERS))];
     assert_eq!(told(&store.rules().await.expect("there is a table")), both);

@@ -1,0 +1,116 @@
+//! What is told of a counter.
+
+use crate::command::{json, rate_limit, said};
+use crate::deployment::{EMAIL, call};
+use crate::support::RedisServer;
+
+#[test]
+fn a_block_is_told() {
+    let server = RedisServer::start();
+    call(&server.url(), "blocked");
+    let inspected = json(&server.url(), &["inspect", EMAIL]);
+    let counter = &inspected["counters"][0];
+    assert_eq!(
+        (&counter["allowed"], &counter["blocked"]),
+        (&false.into(), &true.into())
+    );
+    let wait = counter["retry_after_seconds"].as_f64().expect("it is refused");
+    assert!(wait > 1_700.0 && wait <= 1_800.0, "{wait}");
+    let text = said(&server.url(), &["inspect", EMAIL]);
+    assert!(
+        text.out.contains("portal::login  (3 in 10m, then blocked for 30m)"),
+        "{text:?}"
+    );
+    assert!(text.out.contains(", blocked, 0 of 3 left, whole again in "), "{text:?}");
+    assert!(!text.out.contains("alice"), "{text:?}");
+    let top = said(&server.url(), &["top"]);
+    assert!(top.out.contains("3/3") && top.out.contains("blocked"), "{top:?}");
+    assert!(top.out.contains("1 counters, of which 1 refuse; 1 shown"), "{top:?}");
+}
+
+#[test]
+fn a_policy_of_the_operator_takes_the_place_of_the_one_that_is_stored() {
+    let server = RedisServer::start();
+    let url = server.url();
+    call(&url, "several");
+    let by = |policy| {
+        json(
+            &url,
+            &["inspect", "--method", "portal::login", "--policy", policy, EMAIL],
+        )
+    };
+    let counter = &by("10 in 10m")["counters"][0];
+    assert_eq!((&counter["allowed"], &counter["remaining"]), (&true.into(), &7.into()));
+    assert_eq!(counter["policy"], "10 in 10m");
+    let other = said(
+        &url,
+        &[
+            "inspect",
+            "--method",
+            "portal::login",
+            "--policy",
+            "3 in each 10m",
+            EMAIL,
+        ],
+    );
+    assert!(other.failed(4).contains("no counters of a fixed window"), "{other:?}");
+    let none = said(
+        &url,
+        &["inspect", "--method", "portal::login", "--policy", "5 in 10", EMAIL],
+    );
+    assert!(none.failed(2).contains("`10` has no unit: write `10s`"), "{none:?}");
+    assert_eq!(said(&url, &["inspect", "--policy", "5 in 10m", EMAIL]).code, Some(2));
+}
+
+#[test]
+fn another_prefix_is_another_deployment() {
+    let server = RedisServer::start();
+    let url = server.url();
+    call(&url, "prefixed");
+    let none = said(&url, &["inspect", EMAIL]);
+    assert!(none.failed(4).contains("--prefix"), "{none:?}");
+    assert_eq!(
+        json(&url, &["inspect", "--prefix", "staging:", EMAIL])["counters"]
+            .as_array()
+            .map(Vec::len),
+        Some(2)
+    );
+    let by_variable = rate_limit(&url, &["top", "--json"])
+        .env("RATE_LIMIT_PREFIX", "staging:")
+        .output();
+    assert!(String::from_utf8_lossy(&by_variable.expect("it runs").stdout).contains("portal::read"));
+    let nothing = said(&url, &["methods"]);
+    assert!(
+        nothing.code == Some(0) && nothing.error.contains("no names"),
+        "{nothing:?}"
+    );
+    let unknown = said(&url, &["top", "--method", "login"]);
+    assert!(unknown.failed(4).contains("nor any other"), "{unknown:?}");
+}
+
+#[test]
+fn a_server_without_policies_still_tells_that_there_are_counters() {
+    let server = RedisServer::start();
+    let url = server.url();
+    call(&url, "several");
+    let _: u64 = server
+        .nodes()
+        .ask(server.port(), "DEL rl1:policies")
+        .expect("it answers");
+    let inspected = said(&url, &["inspect", EMAIL]);
+    assert_eq!(inspected.code, Some(0));
+    assert!(
+        inspected.out.contains("portal::login  (policy not known)"),
+        "{inspected:?}"
+    );
+    assert!(inspected.error.contains("--policy"), "{inspected:?}");
+    let _: u64 = server
+        .nodes()
+        .ask(server.port(), "DEL rl1:methods")
+        .expect("it answers");
+    let top = said(&url, &["top"]);
+    assert!(
+        top.out.contains("3 counters, of which 0 refuse") && top.out.contains("HSET"),
+        "{top:?}"
+    );
+}
