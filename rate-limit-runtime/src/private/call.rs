@@ -171,12 +171,17 @@ impl<'a> Call<'a> {
         let Some(simple) = self.as_simple() else {
             return self.permit().map(|permit| permit.map(drop));
         };
+        #[cfg(feature = "admin")]
+        if simple.limiter.watch().is_some() {
+            return self.admit_shown(simple);
+        }
         match simple.store.admit(simple.id, simple.demand) {
             None => {
-                self.decided(&simple, None, None);
+                let decided = Decided::unseen(self.site.method(), None).by(DecidedBy::Store);
+                observe::decided(None, &decided);
                 Reply::ready(Ok(()))
             }
-            Some(answer) => self.refused(&simple, answer),
+            Some(answer) => self.refused(simple.demand.policy, answer),
         }
     }
 
@@ -213,47 +218,39 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// A simple call was decided. The answer is that which refuses it.
-    #[inline]
-    fn decided(&self, simple: &Simple<'_>, refused: Option<RejectionKind>, answer: Option<Answer>) {
-        #[cfg(feature = "admin")]
-        if simple.limiter.watch().is_some() {
-            return self.shown(simple, refused, answer);
-        }
-        let _ = (simple, answer);
-        let decided = Decided::unseen(self.site.method(), refused).by(DecidedBy::Store);
-        observe::decided(None, &decided);
-    }
-
-    /// As [`decided`](Self::decided), where somebody watches the limiter. What an admission leaves is looked at once more.
+    /// Decides a simple call where somebody watches the limiter. What an admission leaves is looked at once more.
     #[cfg(feature = "admin")]
     #[inline(never)]
-    fn shown(&self, simple: &Simple<'_>, refused: Option<RejectionKind>, answer: Option<Answer>) {
-        let [asked] = &self.rules[..] else { return };
-        let Ok(client) = asked.client else { return };
+    fn admit_shown(&self, simple: Simple<'_>) -> Reply<Result<(), Rejection>> {
         let policy = *simple.demand.policy;
-        let answer = answer.unwrap_or_else(|| simple.store.look(simple.id, simple.demand));
+        let refusal = simple.store.admit(simple.id, simple.demand);
+        let answer = refusal.unwrap_or_else(|| simple.store.look(simple.id, simple.demand));
+        let rule = match &self.rules[..] {
+            [asked] => asked.client.ok().map(|client| asked.rule(self, policy, *client)),
+            _ => None,
+        };
+        let (method, decision) = (self.site.method(), Decision::new(policy, answer));
         let decided = Decided {
-            method: self.site.method(),
-            refused,
+            method,
+            refused: refusal.map(kind),
             by: Some(DecidedBy::Store),
-            rules: &[asked.rule(self, policy, *client)],
+            rules: rule.as_slice(),
             place: 0,
-            decision: Some(&Decision::new(policy, answer)),
+            decision: Some(&decision),
         };
         observe::decided(Some(simple.limiter), &decided);
+        Reply::ready(match decided.refused {
+            None => Ok(()),
+            Some(kind) => Err(Rejection::new(kind, method, policy).with_decision(decision)),
+        })
     }
 
     #[inline(never)]
-    fn refused(&self, simple: &Simple<'_>, answer: Answer) -> Reply<Result<(), Rejection>> {
-        let kind = match answer {
-            Answer::Never => RejectionKind::Impossible,
-            Answer::Fits { .. } | Answer::Refused { .. } => RejectionKind::Limited,
-        };
-        self.decided(simple, Some(kind), Some(answer));
-        let policy = *simple.demand.policy;
-        let rejection = Rejection::new(kind, self.site.method(), policy);
-        Reply::ready(Err(rejection.with_decision(Decision::new(policy, answer))))
+    fn refused(&self, policy: &Policy, answer: Answer) -> Reply<Result<(), Rejection>> {
+        let (kind, method) = (kind(answer), self.site.method());
+        observe::decided(None, &Decided::unseen(method, Some(kind)).by(DecidedBy::Store));
+        let rejection = Rejection::new(kind, method, *policy);
+        Reply::ready(Err(rejection.with_decision(Decision::new(*policy, answer))))
     }
 
     /// As [`admit`](Self::admit), for a body that looks at the permit.
@@ -404,6 +401,15 @@ pub fn denied(site: &'static Site, numbers: &'static Numbers) -> Rejection {
     let refused = Some(RejectionKind::Denied);
     observe::decided(limiter.as_ref(), &Decided::unseen(method, refused));
     Rejection::new(RejectionKind::Denied, method, policy.unwrap_or(Policy::NOTHING))
+}
+
+/// Why the embedded store refuses.
+#[inline]
+const fn kind(answer: Answer) -> RejectionKind {
+    match answer {
+        Answer::Never => RejectionKind::Impossible,
+        Answer::Fits { .. } | Answer::Refused { .. } => RejectionKind::Limited,
+    }
 }
 
 #[cold]
