@@ -40,6 +40,7 @@
 //! | `redis-sentinel`, `redis-cluster`, `redis-tls` | the primary that sentinels know, a cluster, and TLS by rustls |
 //! | `axum` | refusals as axum responses; handlers that return `Response` or `impl IntoResponse`; layers and extractors |
 //! | `actix-web` | the same for actix-web, with `HttpResponse` and `impl Responder`; middleware and extractors |
+//! | `admin` | `axum::Admin`: a page that shows who is limited and releases a client, to mount behind an authentication of your own |
 //! | `sql-postgres`, `sql-mysql`, `sql-sqlite` | `SqlStore`: token buckets in a database, also in the caller's transaction, over sqlx on Tokio |
 //! | `metrics` | what is counted, below, for the facade of the crate [metrics](https://docs.rs/metrics) |
 //! | `tonic` | refusals as `Status`: `RESOURCE_EXHAUSTED` with `RetryInfo` |

@@ -102,6 +102,11 @@ async fn another_page_does_not_read_either() {
         assert_eq!(answer.status, 403);
         assert!(!answer.headers.contains_key("access-control-allow-origin"));
     }
+    let typed = Request::get("/admin/state").header("sec-fetch-site", "none");
+    assert_eq!(
+        page.ask(typed.body(Body::empty()).expect("a request")).await.status,
+        200
+    );
     let link = Request::get("/admin").header("sec-fetch-site", "cross-site");
     let answer = page.ask(link.body(Body::empty()).expect("a request")).await;
     assert_eq!(answer.status, 200, "a link leads to the page");

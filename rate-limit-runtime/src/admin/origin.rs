@@ -28,10 +28,12 @@ pub(super) fn check(parts: &Parts) -> Result<(), Problem> {
     }
 }
 
-/// Refuses what a browser sends for a page of another site.
+/// Refuses what a browser sends for a page of another origin. What it says of an address that somebody typed is `none`.
 pub(super) fn check_site(headers: &HeaderMap) -> Result<(), Problem> {
     match headers.get(SITE) {
-        Some(site) if site != "same-origin" => Err(foreign("the request comes from a page of another origin")),
+        Some(site) if site != "same-origin" && site != "none" => {
+            Err(foreign("the request comes from a page of another origin"))
+        }
         _ => Ok(()),
     }
 }

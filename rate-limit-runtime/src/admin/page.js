@@ -222,6 +222,10 @@ function connected(text, kind) {
 async function begin() {
   try {
     const answer = await fetch(at("state"), { headers: { accept: "application/json" } });
+    if (answer.status === 401 || answer.status === 403) {
+      connected("Not let in any more: load the page again", "bad");
+      return;
+    }
     if (!answer.ok) throw new Error(String(answer.status));
     const view = await answer.json();
     history.clear();
@@ -258,7 +262,10 @@ function listen() {
 }
 
 setInterval(() => {
-  if (heard > 0 && Date.now() - heard > 5000) connected("Not connected: trying again", "bad");
+  if (heard > 0 && Date.now() - heard > 5000) {
+    heard = 0;
+    connected("Not connected: trying again", "bad");
+  }
 }, 1000);
 
 // ---- One client.

@@ -189,3 +189,32 @@ impl Refused {
 pub(super) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_micros().div_ceil(1_000)).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Until the second is over.
+    #[test]
+    fn all_who_ask_in_a_second_are_given_one_view() {
+        let (limiter, views) = (Limiter::embedded(), Views::default());
+        let second = || Watch::second(limiter.watched().now());
+        let (before, first) = (second(), views.of(&limiter, RECENT));
+        let again = views.of(&limiter, RECENT);
+        if second() == before {
+            assert!(Arc::ptr_eq(&first, &again));
+            assert!(!Arc::ptr_eq(&first, &views.of(&limiter, HISTORY)));
+        }
+        while second() == before {
+            std::thread::yield_now();
+        }
+        assert_ne!(views.of(&limiter, RECENT), first, "it tells which second it is of");
+        assert_eq!(views.0.lock().expect("nobody panicked").len(), 2);
+    }
+
+    #[test]
+    fn a_wait_is_told_in_milliseconds_rounded_up() {
+        let micros = [0, 1, 1_000, 1_001].map(|micros| millis(Duration::from_micros(micros)));
+        assert_eq!(micros, [0, 1, 1, 2]);
+    }
+}
