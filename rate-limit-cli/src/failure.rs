@@ -30,7 +30,7 @@ impl Code {
     pub const TABLE: &str = "\
 Exit codes:
   0  done
-  1  a log or a file of policies cannot be used
+  1  a log, a file of policies or the secret cannot be used
   2  the command line is wrong
   3  the store cannot be reached, or refuses
   4  there is no such function or client in the store

@@ -18,7 +18,7 @@ use crate::text::{Count, table};
 
 /// Show who is refused now, and which counters are the heaviest
 ///
-/// Goes through all counters of the store, a few hundred at a time, so that no call waits for it: those that refuse come first, the
+/// Goes through all counters of the store, a hundred at a time, so that no call waits for it: those that refuse come first, the
 /// longest of them before the others, then those of whose limit the most is used. A client is told by its hash, as it stands in keys.
 #[derive(Debug, Args)]
 #[command(after_help = "\

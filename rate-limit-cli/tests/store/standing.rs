@@ -3,6 +3,9 @@
 use crate::command::{json, rate_limit, said};
 use crate::deployment::{EMAIL, call};
 use crate::support::RedisServer;
+use rate_limit::StoredRule;
+use sqlx::Connection as _;
+use tempfile::TempDir;
 
 #[test]
 fn a_block_is_told() {
@@ -112,5 +115,48 @@ fn a_server_without_policies_still_tells_that_there_are_counters() {
     assert!(
         top.out.contains("3 counters, of which 0 refuse") && top.out.contains("HSET"),
         "{top:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_database_without_names_tells_hashes_and_how_to_get_names() {
+    let folder = TempDir::new().expect("a folder");
+    let file = folder.path().join("app.sqlite");
+    std::fs::write(&file, "").expect("it can be written");
+    let url = format!("sqlite:{}", file.display());
+    call(&url, "several");
+    let mut connection = sqlx::SqliteConnection::connect(&url).await.expect("it opens");
+    let drop = sqlx::query("DROP TABLE rate_limit_methods").execute(&mut connection);
+    drop.await.expect("it is there");
+
+    let top = said(&url, &["top"]);
+    let id = StoredRule::new("portal::login", rate_limit::Algorithm::TokenBucket, 0).id;
+    assert!(top.code == Some(0) && top.out.contains(&id), "{top:?}");
+    assert!(
+        top.out.contains("SqlStore::create_table") && top.out.contains("3 counters"),
+        "{top:?}"
+    );
+    let inspected = said(&url, &["inspect", EMAIL]);
+    assert!(
+        inspected.code == Some(0) && inspected.out.contains(&id),
+        "{inspected:?}"
+    );
+    assert!(inspected.error.contains("SqlStore::create_table"), "{inspected:?}");
+
+    let policy = "3 and one more each 8m20s";
+    let by_policy = json(
+        &url,
+        &["inspect", "--method", "portal::login", "--policy", policy, EMAIL],
+    );
+    assert_eq!(by_policy["counters"][0]["allowed"], false);
+    let most = json(&url, &["top", "--method", "portal::login", "--policy", policy]);
+    assert_eq!((&most["seen"], &most["refused"]), (&2.into(), &1.into()));
+    let reset = json(&url, &["reset", "--yes", "--method", "portal::login", EMAIL]);
+    assert_eq!(reset["deleted"][0]["id"], id);
+    let forgotten = json(&url, &["forget", "--yes", EMAIL]);
+    assert_eq!(
+        forgotten["deleted"].as_array().map(Vec::len),
+        Some(1),
+        "the other one is left"
     );
 }

@@ -110,7 +110,7 @@ pub(super) enum Pages {
 }
 
 impl StoredCounters {
-    /// The next page, of some hundred counters or none. `None` after the last.
+    /// The next page, of some hundred counters, fewer, or none. `None` after the last.
     ///
     /// A counter that is there all the time is told at least once, and may be told twice. One that comes or goes meanwhile may be told
     /// or not.

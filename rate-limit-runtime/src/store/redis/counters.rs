@@ -22,13 +22,13 @@ use crate::store::stored::{Pages, StoredCounter, StoredCounters, StoredRule, dec
 use crate::store::{Charge, Store as _};
 
 /// How many keys a server looks at for one page: few enough that no call waits for it.
-const LOOK_AT: u32 = 250;
+const LOOK_AT: u32 = 100;
 
 impl RedisStore {
     /// All counters under the prefix, a page at a time, judged by the policies of these rules: those that [`rules`](Self::rules) tells, or
     /// some of them. Of a cluster each primary is asked in turn.
     ///
-    /// The user needs the rights to `SCAN` and `EXISTS`. Nobody is kept waiting by it: a page is one `SCAN` of 250 keys, and then a call for
+    /// The user needs the rights to `SCAN` and `EXISTS`. Nobody is kept waiting by it: a page is one `SCAN` of 100 keys, and then a call for
     /// each counter.
     ///
     /// ```no_run

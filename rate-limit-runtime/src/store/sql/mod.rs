@@ -36,6 +36,9 @@ use crate::verdict::{Hits, Verdict};
 /// A bucket is a row of the table `rate_limit`, by the hashes of the client and of the function: when the bucket is full again, and the
 /// refill that this was reckoned by, in microseconds of the database's clock. A decision is one atomic statement.
 ///
+/// A second, small table has the names of the functions and their policies for tools, [written](Self::publish_methods) when the program
+/// starts.
+///
 /// A function with `within = tx` takes its token in the transaction of its caller: both are kept, or neither is. All others are decided on
 /// connections of the pool, each in a transaction of its own.
 ///
