@@ -28,14 +28,27 @@ pub(super) struct Found {
     pub(super) counters: Vec<StoredCounter>,
 }
 
+/// All clients that may be meant.
+pub(super) struct Meant(Vec<Client>);
+
 impl ClientArgs {
-    /// All clients that may be meant and have counters by these rules. There is one at least.
-    pub(super) async fn find(&self, store: &Store, rules: &[StoredRule]) -> Result<Vec<Found>, Failure> {
-        let meant = Client::as_written(&self.client).map_err(|error| Failure::new(Code::Input, error.to_string()))?;
+    pub(super) fn meant(&self) -> Result<Meant, Failure> {
+        let meant = Client::as_written(&self.client);
+        meant
+            .map(Meant)
+            .map_err(|error| Failure::new(Code::Input, error.to_string()))
+    }
+}
+
+impl Meant {
+    /// Those of them that have counters: by these rules alone, or by whichever. There is one at least.
+    pub(super) async fn find(&self, store: &Store, rules: &[StoredRule], alone: bool) -> Result<Vec<Found>, Failure> {
         let mut found = Vec::new();
-        for client in meant {
+        for client in &self.0 {
+            let client = *client;
             let mut counters = store.counters_of(client, rules).await?;
             let place = |counter: &StoredCounter| rules.iter().position(|rule| rule.id == counter.rule);
+            counters.retain(|counter| !alone || place(counter).is_some());
             counters.sort_by_key(|counter| place(counter).unwrap_or(usize::MAX));
             if !counters.is_empty() {
                 found.push(Found { client, counters });

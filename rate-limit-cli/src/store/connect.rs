@@ -22,7 +22,7 @@ impl StoreArgs {
     pub(super) async fn connect(&self) -> Result<Store, Failure> {
         let url = self.store.trim();
         let (scheme, rest) = url.split_once(':').unwrap_or(("", url));
-        let failed = |why: String| Failure::new(Code::Store, format!("the store at {}: {why}", shown(url)));
+        let failed = |why: String| Failure::new(Code::Store, why);
         let sql = match scheme {
             "postgres" | "postgresql" => postgres(url).await,
             "mysql" | "mariadb" => mysql(url).await,
@@ -41,6 +41,11 @@ impl StoreArgs {
             }
         };
         sql.map(Store::Sql).map_err(|error| failed(told(&error)))
+    }
+
+    /// What of the URL is no secret.
+    pub(super) fn place(&self) -> Option<String> {
+        shown(self.store.trim())
     }
 }
 
@@ -81,16 +86,14 @@ fn told(error: &sqlx::Error) -> String {
     }
 }
 
-/// What of a URL is no secret: a host, a file.
-fn shown(url: &str) -> String {
+/// A host and its port, or a file. `None` for several hosts, and for what is no URL.
+fn shown(url: &str) -> Option<String> {
     if let Some(path) = url.strip_prefix("sqlite:") {
-        return path.split('?').next().unwrap_or_default().to_owned();
+        return path.split('?').next().map(str::to_owned);
     }
-    let scheme = url.split(':').next().unwrap_or_default();
-    match Url::parse(url).ok().as_ref().and_then(Url::host_str) {
-        Some(host) => format!("{scheme}://{host}"),
-        None => format!("{scheme}://.."),
-    }
+    let url = Url::parse(url).ok()?;
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    Some(format!("{}://{}{port}", url.scheme(), url.host_str()?))
 }
 
 #[cfg(test)]
@@ -99,16 +102,22 @@ mod tests {
 
     #[test]
     fn no_secret_is_shown() {
-        assert_eq!(shown("redis://user:secret@one:6379/0"), "redis://one");
-        assert_eq!(shown("sqlite:/var/lib/app.sqlite?mode=ro"), "/var/lib/app.sqlite");
+        let known = |place: &str| Some(place.to_owned());
+        assert_eq!(shown("redis://user:secret@one:6380/0"), known("redis://one:6380"));
+        assert_eq!(
+            shown("sqlite:/var/lib/app.sqlite?mode=ro"),
+            known("/var/lib/app.sqlite")
+        );
         for url in [
+            "secret",
+            "secret:secret",
             "redis://:sec/ret@one:6379/0",
             "redis://:sec?ret@one:6379/0",
             "redis-cluster://:secret@one:7000,two:7000",
             "postgres://one/app?password=secret&user=a@b",
             "postgres://a:sec ret@[::1/app",
         ] {
-            let shown = shown(url);
+            let shown = shown(url).unwrap_or_default();
             assert!(!shown.contains("sec") && !shown.contains("ret"), "{shown}");
         }
     }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::client::{ClientArgs, Found};
 use super::confirm::confirm;
 use super::counter::Counter;
-use super::{StoreArgs, of_store, run};
+use super::{StoreArgs, of_store};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -34,11 +34,11 @@ pub struct Forget {
 
 impl Forget {
     pub fn run(self, output: &Output) -> Result<(), Failure> {
-        run(async {
-            let store = self.store.connect().await?;
+        let meant = self.client.meant()?;
+        self.store.ask(async |store| {
             let limiter = store.limiter()?;
             let rules = store.rules().await?;
-            let found = self.client.find(&store, &rules).await?;
+            let found = meant.find(&store, &rules, false).await?;
             let deleted = Deleted::of(&found, &rules);
             confirm(&deleted.announcement(), self.yes)?;
             for Found { client, .. } in &found {

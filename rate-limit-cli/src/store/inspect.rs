@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::client::ClientArgs;
 use super::counter::Counter;
 use super::function::{method, rules_of};
-use super::{Store, StoreArgs, of_store, run};
+use super::{Store, StoreArgs, of_store};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::text::time;
@@ -43,20 +43,17 @@ pub struct Inspect {
 
 impl Inspect {
     pub fn run(self, output: &Output) -> Result<(), Failure> {
-        run(async {
-            let store = self.store.connect().await?;
+        let meant = self.client.meant()?;
+        self.store.ask(async |store| {
             let rules = match &self.method {
                 Some(name) => rules_of(&store, name, self.policy).await?,
                 None => store.rules().await?,
             };
             let limiter = store.limiter()?;
             let mut counters = Vec::new();
-            for found in self.client.find(&store, &rules).await? {
+            for found in meant.find(&store, &rules, self.method.is_some()).await? {
                 for counter in found.counters {
                     let rule = rules.iter().find(|rule| rule.id == counter.rule);
-                    if rule.is_none() && self.method.is_some() {
-                        continue;
-                    }
                     let admitted = match rule {
                         Some(rule) => admitted(&limiter, rule, found.client).await?,
                         None => Vec::new(),

@@ -7,8 +7,8 @@ use comfy_table::CellAlignment::Left;
 use rate_limit::StoredRule;
 use serde::Serialize;
 
+use super::StoreArgs;
 use super::function::algorithm;
-use super::{StoreArgs, run};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::text::table;
@@ -29,8 +29,7 @@ pub struct Methods {
 
 impl Methods {
     pub fn run(self, output: &Output) -> Result<(), Failure> {
-        run(async {
-            let store = self.store.connect().await?;
+        self.store.ask(async |store| {
             let rules = store.rules().await?;
             if rules.is_empty() {
                 eprintln!("rate-limit: there are no names in this store: {}", store.how_to_name());

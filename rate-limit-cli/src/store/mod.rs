@@ -12,8 +12,6 @@ mod methods;
 mod reset;
 mod top;
 
-use std::future::Future;
-
 use clap::Args;
 use rate_limit::{
     BuildError, Client, Limiter, RedisStore, SqlStore, StoreError, StoredCounter, StoredCounters, StoredRule,
@@ -108,11 +106,20 @@ impl Store {
     }
 }
 
-/// Runs what is asked of a store.
-fn run(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::new(Code::Store, format!("no runtime can be started: {error}")))?;
-    runtime.block_on(command)
+impl StoreArgs {
+    /// Runs what is asked of the store. If that fails, tells which store it is.
+    fn ask(&self, command: impl AsyncFnOnce(Store) -> Result<(), Failure>) -> Result<(), Failure> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime =
+            runtime.map_err(|error| Failure::new(Code::Store, format!("no runtime can be started: {error}")))?;
+        let done = runtime.block_on(async { command(self.connect().await?).await });
+        done.map_err(|failure| match self.place() {
+            Some(place) if failure.code() == Code::Store => {
+                Failure::new(Code::Store, format!("the store at {place}: {failure}"))
+            }
+            _ => failure,
+        })
+    }
 }
 
 fn of_store(error: StoreError) -> Failure {

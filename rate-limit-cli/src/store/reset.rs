@@ -7,7 +7,7 @@ use super::client::{ClientArgs, Found};
 use super::confirm::confirm;
 use super::forget::Deleted;
 use super::function::{method, rules_of};
-use super::{StoreArgs, of_store, run};
+use super::{StoreArgs, of_store};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -34,15 +34,11 @@ pub struct Reset {
 
 impl Reset {
     pub fn run(self, output: &Output) -> Result<(), Failure> {
-        run(async {
-            let store = self.store.connect().await?;
+        let meant = self.client.meant()?;
+        self.store.ask(async |store| {
             let limiter = store.limiter()?;
             let rules = rules_of(&store, &self.method, None).await?;
-            let mut found = self.client.find(&store, &rules).await?;
-            for Found { counters, .. } in &mut found {
-                counters.retain(|counter| rules.iter().any(|rule| rule.id == counter.rule));
-            }
-            found.retain(|found| !found.counters.is_empty());
+            let found = meant.find(&store, &rules, true).await?;
             let deleted = Deleted::of(&found, &rules);
             confirm(&deleted.announcement(), self.yes)?;
             for Found { client, .. } in &found {

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::counter::Counter;
 use super::function::rules_of;
-use super::{Store, StoreArgs, of_store, run};
+use super::{Store, StoreArgs, of_store};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::text::{Count, table};
@@ -46,8 +46,7 @@ pub struct Top {
 
 impl Top {
     pub fn run(self, output: &Output) -> Result<(), Failure> {
-        run(async {
-            let store = self.store.connect().await?;
+        self.store.ask(async |store| {
             loop {
                 let report = self.report(&store).await?;
                 if self.watch.is_some() && std::io::stdout().is_terminal() {

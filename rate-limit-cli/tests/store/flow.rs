@@ -77,7 +77,11 @@ fn an_operator_finds_a_client_and_lets_it_go(#[case] kind: Kind) {
     let url = place.url.as_str();
     call(url, "several");
     let is_sql = matches!(kind, Kind::Postgres | Kind::MariaDb | Kind::Sqlite);
-    let login = if is_sql { "3 and one more each 500s" } else { "3 in 10m" };
+    let login = if is_sql {
+        "3 and one more each 8m20s"
+    } else {
+        "3 in 10m"
+    };
 
     let methods = json(url, &["methods"]);
     let of = |place: usize| {
@@ -87,7 +91,7 @@ fn an_operator_finds_a_client_and_lets_it_go(#[case] kind: Kind) {
         )
     };
     assert_eq!(of(0), ("portal::login".into(), login.into()));
-    assert_eq!(of(1), ("portal::read".into(), "3 and one more each 500s".into()));
+    assert_eq!(of(1), ("portal::read".into(), "3 and one more each 8m20s".into()));
 
     let inspected = json(url, &["inspect", EMAIL]);
     let both = [("portal::login", false, 3), ("portal::read", true, 2)];
