@@ -22,6 +22,17 @@ impl fmt::Display for Count {
     }
 }
 
+/// So many of these, or one of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Many(pub u64, pub &'static str);
+
+impl fmt::Display for Many {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(count, noun) = *self;
+        write!(f, "{} {noun}{}", Count(count), if count == 1 { "" } else { "s" })
+    }
+}
+
 /// A part of 1, in hundredths of a percent.
 #[derive(Clone, Copy, Debug)]
 pub struct Share(pub f64);
@@ -97,6 +108,10 @@ mod tests {
         assert_eq!(
             [0, 999, 1_000, 12_345_678].map(written),
             ["0", "999", "1,000", "12,345,678"]
+        );
+        assert_eq!(
+            [0, 1, 1_000].map(|count| Many(count, "event").to_string()),
+            ["0 events", "1 event", "1,000 events"]
         );
         assert_eq!(Share(0.97114).to_string(), "97.11 %");
     }

@@ -10,7 +10,7 @@ use super::advice::{Advice, Advised, span};
 use super::bursts::Bursts;
 use super::gaps::Gaps;
 use crate::log::{Summary, Timelines};
-use crate::text::{self, Count, Share};
+use crate::text::{self, Count, Many, Share};
 
 /// The analysis of a log, and the advice.
 #[derive(Debug, Serialize)]
@@ -132,10 +132,11 @@ impl fmt::Display for Report {
             }
         }
         if self.token_bucket.is_none() {
-            writeln!(
-                f,
-                "No token bucket is advised: there are no gaps to take a refill from."
-            )?;
+            let why = match self.percentiles.last() {
+                Some(longest) if longest.gap_seconds > 0.0 => "it would be too large to be full within 36,500 days",
+                _ => "there are no gaps to take a refill from",
+            };
+            writeln!(f, "No token bucket is advised: {why}.")?;
         }
         Ok(())
     }
@@ -145,7 +146,7 @@ impl Report {
     fn bursts(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let total = self.bursts.iter().map(|size| size.bursts).sum();
         let gap = span((self.burst_gap_seconds * 1e6) as u64);
-        writeln!(f, "{} bursts of events at most {gap} apart", Count(total))?;
+        writeln!(f, "{} of events at most {gap} apart", Many(total, "burst"))?;
         let mut table = text::table([
             ("events", Right),
             ("bursts", Right),
@@ -174,8 +175,8 @@ impl Report {
         }
         writeln!(
             f,
-            "{} gaps between events of a client, and what a bucket with that refill allows",
-            Count(self.gaps)
+            "{} between events of a client, and what a bucket with that refill allows",
+            Many(self.gaps, "gap")
         )?;
         let mut table = text::table([
             ("", Right),

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::text::Count;
+use crate::text::Many;
 
 /// What is wrong with one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -94,12 +94,11 @@ pub struct FaultyLines {
 impl fmt::Display for FaultyLines {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let first: Vec<String> = self.first_lines.iter().map(u64::to_string).collect();
-        let noun = if self.lines == 1 { "line" } else { "lines" };
         let more = if self.lines > first.len() as u64 { ", .." } else { "" };
         write!(
             f,
-            "{} {noun} {} ({}{more})",
-            Count(self.lines),
+            "{} {} ({}{more})",
+            Many(self.lines, "line"),
             self.fault,
             first.join(", ")
         )

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::faults::{Faults, FaultyLines};
-use crate::text::{self, Count};
+use crate::text::{self, Many};
 
 /// How many events of how many clients, from when to when, and what was wrong with lines.
 #[derive(Clone, Debug, Serialize)]
@@ -41,9 +41,9 @@ impl fmt::Display for Summary {
         } = self;
         writeln!(
             f,
-            "{} events of {} clients, from {first} to {last}",
-            Count(*events),
-            Count(*clients)
+            "{} of {}, from {first} to {last}",
+            Many(*events, "event"),
+            Many(*clients, "client")
         )?;
         self.faults.iter().try_for_each(|lines| writeln!(f, "{lines}"))
     }
