@@ -54,14 +54,17 @@ impl Advice {
             );
             let needed = needed_by(timelines, aim.protect, |times| needs::capacity(times, refill));
             if needed > size.events {
-                let why = format!("{} of clients are never refused by it on this log", Share(aim.protect));
+                let why = format!(
+                    "at least {} of clients are never refused by it on this log",
+                    Share(aim.protect)
+                );
                 let larger = policy(Policy::try_token_bucket, needed, refill);
                 advised.extend(larger.map(|policy| (Kind::LargerBucket, policy, vec![why, why_refill])));
             }
         }
         let count = needed_by(timelines, aim.protect, |times| needs::count(times, aim.window));
         let why = format!(
-            "{} of clients have no more events in any {}",
+            "at least {} of clients have no more events in any {}",
             Share(aim.protect),
             span(aim.window)
         );
@@ -118,26 +121,26 @@ fn needed_by(timelines: &Timelines, protect: f64, needs: impl Fn(&[u64]) -> u64)
 }
 
 fn why_capacity(size: Size) -> String {
-    format!(
-        "{} of bursts are of {} events or fewer",
-        Share(size.coverage),
-        size.events
-    )
+    let coverage = Share(size.coverage);
+    match size.events {
+        1 => format!("{coverage} of bursts are of a single event"),
+        events => format!("{coverage} of bursts are of {events} events or fewer"),
+    }
 }
 
 /// A readable time near the 25th percentile of gaps: most gaps are longer, and the bucket gains a token meanwhile; for those that are not it
-/// has its capacity. If that many are of no length, the least percentile that has one.
+/// has its capacity. If that many are of no length, the least percentile that has one. Whole milliseconds, as the attribute takes it.
 fn refill(gaps: &Gaps) -> Option<(u64, String)> {
     let percentile = |percent| gaps.percentile(percent).filter(|gap| *gap > 0);
     let refill = match percentile(25) {
         Some(gap) => readable(gaps.percentile(20)?, gap, gaps.percentile(30)?),
-        None => (30..=95).step_by(5).find_map(percentile)?,
+        None => in_milliseconds((30..=95).step_by(5).find_map(percentile)?),
     };
     let shorter = Share(gaps.shorter_than(refill));
     Some((refill, format!("{shorter} of gaps are shorter than {}", span(refill))))
 }
 
-const STEPS: [u64; 18] = [
+const STEPS: [u64; 15] = [
     86_400_000_000,
     43_200_000_000,
     21_600_000_000,
@@ -153,16 +156,18 @@ const STEPS: [u64; 18] = [
     100_000,
     10_000,
     1_000,
-    100,
-    10,
-    1,
 ];
 
 /// The roundest time that is no more than a tenth off and between these.
 fn readable(least: u64, time: u64, most: u64) -> u64 {
     let rounded = STEPS.into_iter().map(|step| (time + step / 2) / step * step);
     let near = |rounded: &u64| *rounded > 0 && (least..=most).contains(rounded) && rounded.abs_diff(time) <= time / 10;
-    rounded.into_iter().find(near).unwrap_or(time)
+    rounded.into_iter().find(near).unwrap_or(in_milliseconds(time))
+}
+
+/// The nearest, and never none.
+fn in_milliseconds(micros: u64) -> u64 {
+    ((micros + 500) / 1_000).max(1) * 1_000
 }
 
 pub fn span(micros: u64) -> String {
@@ -219,8 +224,23 @@ mod tests {
         assert_eq!(seconds(39, 41, 62), 40);
         assert_eq!(seconds(41, 41, 41), 41);
         assert_eq!(seconds(3_000, 3_500, 4_000), 3_600);
-        assert_eq!(readable(1, 7, 9), 7);
-        assert_eq!(readable(0, 1, 1), 1);
+        assert_eq!(readable(41_000, 41_000, 41_000), 41_000);
+    }
+
+    /// The attribute takes no smaller unit.
+    #[test]
+    fn a_refill_is_of_whole_milliseconds() {
+        let refill = |gap: u64| {
+            let times: Vec<u64> = (0..10).map(|n| n * gap).collect();
+            refill(&Gaps::of([&times[..]].into_iter())).map(|(refill, _)| refill)
+        };
+        assert_eq!(
+            [1, 300, 1_499, 1_500, 41_234_567].map(refill),
+            [1_000, 1_000, 1_000, 2_000, 41_235_000].map(Some)
+        );
+        assert_eq!(refill(0), None);
+        let mostly_none = Gaps::of([&[0, 0, 0, 0, 300][..]].into_iter());
+        assert_eq!(super::refill(&mostly_none).map(|(refill, _)| refill), Some(1_000));
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub struct Advise {
     #[arg(long, value_name = "PERCENT", default_value = "97", value_parser = percent)]
     protect: f64,
     /// The length of the window to be advised
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = micros)]
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = milliseconds)]
     window: u64,
     /// How many of the clients with the most events are listed
     #[arg(long, value_name = "NUMBER", default_value_t = 10)]
@@ -66,10 +66,18 @@ fn micros(text: &str) -> Result<u64, String> {
     }
 }
 
+/// As the attribute takes it.
+fn milliseconds(text: &str) -> Result<u64, String> {
+    micros(text).and_then(|micros| match micros % 1_000 {
+        0 => Ok(micros),
+        _ => Err("a window is of whole milliseconds".to_owned()),
+    })
+}
+
 fn percent(text: &str) -> Result<f64, String> {
     match text.trim_end_matches('%').trim().parse::<f64>() {
-        Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent / 100.0),
-        _ => Err("it is a percentage above 0, up to 100".to_owned()),
+        Ok(percent) if (1.0..=100.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err("it is a percentage from 1 to 100, as 97 for 97 %".to_owned()),
     }
 }
 
