@@ -236,6 +236,48 @@ fn a_log_of_reads_gives_the_numbers_of_the_reading_counter() {
     assert_eq!(bucket["configuration"], "advised: { capacity: 3, refill: 50s }");
 }
 
+/// The texts of a plot of this log.
+fn plotted(log: &str) -> Vec<String> {
+    let logs = Logs::new();
+    let plot = logs.path("plot.svg");
+    let said = run(
+        "advise",
+        &logs.write("log.csv", log),
+        &["--plot", plot.to_str().expect("UTF-8")],
+    );
+    assert_eq!((said.code, &*said.error), (Some(0), ""));
+    let plot = std::fs::read_to_string(plot).expect("it is drawn");
+    let texts = plot.split("<text ").skip(1);
+    let texts = texts.map(|text| text.split(['>', '<']).nth(1).expect("a text").trim().to_owned());
+    texts.collect()
+}
+
+#[test]
+fn a_plot_has_the_advised_numbers_on_readable_axes() {
+    let has = |texts: &[String], text: &str| texts.iter().any(|one| one == text);
+    let texts = plotted(&reads());
+    for text in [
+        "Bursts by size",
+        "capacity 3",
+        "one more each 50s",
+        "20",
+        "1m",
+        "5m",
+        "1h",
+    ] {
+        assert!(has(&texts, text), "{text}: {texts:?}");
+    }
+    assert!(!texts.iter().any(|text| text.contains("40s")), "{texts:?}");
+    // A single size, beyond those that are drawn else, and a single gap.
+    let events = |client: u64| (0..40).map(move |n| format!("{client},{}\n", 1_000 + 30 * n));
+    let texts = plotted(&("client,time\n".to_owned() + &(0..20).flat_map(events).collect::<String>()));
+    for text in ["capacity 40", "40", "one more each 30s", "30s"] {
+        assert!(has(&texts, text), "{text}: {texts:?}");
+    }
+    let texts = plotted("client,time\na,1\nb,2\n");
+    assert!(has(&texts, "No client came twice: there are no gaps"), "{texts:?}");
+}
+
 #[test]
 fn the_help_teaches_and_completions_know_every_command() {
     let help = crate::command::rate_limit(&["advise", "--help"])
