@@ -112,3 +112,53 @@ impl<'r> Record<'r> {
         (0..self.ends.len()).map_while(|place| self.field(place))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::log::source;
+
+    /// The fields of each record, and the lines that it is on.
+    fn records(text: &str) -> Vec<(Vec<String>, u64, u64)> {
+        let mut source = source::given(text);
+        let mut records = Records::new(&mut source, b',');
+        let mut read = Vec::new();
+        while let Some(record) = records.next().expect("it is well-formed") {
+            let fields = record.fields().map(|field| String::from_utf8_lossy(field).into_owned());
+            read.push((fields.collect(), record.line, record.lines));
+        }
+        read
+    }
+
+    #[test]
+    fn a_carriage_return_ends_no_line() {
+        let fields = |fields: &[&str]| fields.iter().map(|field| (*field).to_owned()).collect();
+        assert_eq!(
+            records("a\rb,c\r\nd\r,e"),
+            [(fields(&["a\rb", "c"]), 1, 1), (fields(&["d\r", "e"]), 2, 1)]
+        );
+    }
+
+    proptest! {
+        /// Whatever is within quotation marks, and however many blank lines are between.
+        #[test]
+        fn records_are_read_as_they_were_written(
+            written in prop::collection::vec((prop::collection::vec("[a-c,\"\n ]{0,6}", 2..5), 0..3_usize), 1..8),
+            ends in prop::sample::select(vec!["\n", "\r\n"]),
+        ) {
+            let (mut text, mut expected, mut line) = (String::new(), Vec::new(), 1);
+            for (fields, blank) in written {
+                let quoted: Vec<String> = fields.iter().map(|field| format!("\"{}\"", field.replace('"', "\"\""))).collect();
+                let record = quoted.join(",");
+                let lines = 1 + record.matches('\n').count() as u64;
+                text += &(record.replace('\n', ends) + ends + &ends.repeat(blank));
+                expected.push((fields, line, lines));
+                line += lines + blank as u64;
+            }
+            prop_assert_eq!(records(&text), expected.clone());
+            prop_assert_eq!(records(text.trim_end_matches(['\r', '\n'])), expected);
+        }
+    }
+}

@@ -124,3 +124,10 @@ fn at_line(line: u64, error: &io::Error) -> io::Error {
     };
     io::Error::new(error.kind(), told)
 }
+
+/// A log that is there as it is.
+#[cfg(test)]
+pub fn given(text: &str) -> Source {
+    let lines: Lines<Box<dyn Read + Send>> = Lines::new(Box::new(io::empty()));
+    BufReader::new(Cursor::new(text.as_bytes().to_vec()).chain(lines))
+}
