@@ -18,7 +18,8 @@ use crate::rule::Rule;
 /// use rate_limit_runtime::{Algorithm, StoredRule};
 ///
 /// let rule = StoredRule::new("portal::login", Algorithm::SlidingWindow, 0);
-/// assert_eq!(rule.id, "i4Hsy_7GkmU", "as it stands in `rl1:i4Hsy_7GkmU:{..}`");
+/// // As it stands in the key `rl1:i4Hsy_7GkmU:{CLIENT}`.
+/// assert_eq!(rule.id, "i4Hsy_7GkmU");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -52,7 +52,8 @@ use crate::verdict::Verdict;
 /// refused again without asking, [for up to a second](RedisStoreBuilder::deny_cache). A call that had no answer in time opens a breaker: no other is sent before the server has
 /// answered one that asks in the background. The store needs the Tokio runtime; it holds one connection to each server, which it makes
 /// anew in the background when it is lost. What is kept of a client is a hash and the times of its admitted calls, for at most two
-/// windows after the last. Beside the counters lie the [names](Self::rules) of the functions.
+/// windows after the last. Beside the counters lie the [names](Self::rules) of the functions
+/// and the policies that they are judged by.
 ///
 /// Replicas follow a primary asynchronously: when one takes over, calls that were admitted just before may be forgotten, so a key may
 /// admit its `count` once more for each failover. In a cluster the counters of a client lie in one slot. Rules of one call by different
