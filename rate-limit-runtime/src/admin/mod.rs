@@ -36,9 +36,9 @@ use crate::limiter::Limiter;
 /// limits calls are, whether the store decides, and who is refused now. It looks up one client by id, and releases one, at all functions or
 /// at one. It is live, and works on a phone and by keyboard alone.
 ///
-/// There is none without a guard. It is asked about every request under the place where the page is mounted, before anything else
-/// is, and answers with what is sent instead if the request is not to be served. The live part asks again every five seconds, so that who is let in
-/// no more sees nothing more.
+/// There is none without a guard. It is asked about every request under the place where the page is mounted, before anything else is, and
+/// answers with what is sent instead if the request is not to be served. The live part asks again every five seconds, so that who is let
+/// in no more sees nothing more.
 ///
 /// ```
 /// use axum::Router;
@@ -62,20 +62,23 @@ use crate::limiter::Limiter;
 ///
 /// # What it shows of whom
 ///
-/// Decisions are those of this process and of the limiter that is given, since the page was made. Each other instance has a page of its own. A look-up and a
-/// release ask the store, which instances share. Another instance may go on refusing a client that is released here from what it remembers, for up to a
-/// second.
+/// Decisions are those of this process, by the limiter that is given, since the page was made: each instance has a page of its own. A look-up
+/// and a release ask the store, which instances share. Another instance may go on refusing a client that is released here, from what it
+/// remembers, for up to a second.
 ///
-/// Nothing shows, answers or logs the id of a client. A client is shown by the hash that stands for him in the keys of a store, and a hash
-/// under the public key gives a guessable id away: set `RATE_LIMIT_SECRET`, as [`Client`](crate::Client) says.
+/// A function whose numbers are constant expressions is looked up once this process has decided a call of it, and released at before too.
+///
+/// Nothing shows, answers or logs the id of a client. He is shown by the hash that stands for him in the keys of a store. A hash under the public
+/// key gives a guessable id away: set `RATE_LIMIT_SECRET`, as [`Client`](crate::Client) says.
 ///
 /// # What it does to the rest
 ///
-/// Pages of other origins cannot release anybody, in whichever browser, however a request is logged in. A proxy in front must pass on the `Host` that the browser
-/// asked for. The page loads nothing from elsewhere, and its URLs are relative: it can be mounted at any path.
+/// A page of another origin cannot release anybody, whoever is logged in. For that a proxy in front must pass on the `Host` that the browser asked
+/// for. The page loads nothing from elsewhere, and its URLs are relative, so that it can be mounted at any path.
 ///
-/// From the moment that there is an `Admin`, each call that its limiter decides is counted, without allocating: a few atomic
-/// additions, and a short lock of one of 64 for one that is refused. An open page does not hold up a graceful shutdown for longer than five seconds.
+/// From when there is an `Admin`, each call that its limiter decides is counted, without allocating: a few atomic additions, and for one
+/// that is refused one of 64 short locks. That takes some 90 ns in memory. An open page holds up a graceful shutdown for five seconds at
+/// the most.
 #[derive(Clone)]
 #[must_use]
 pub struct Admin(Arc<Inner>);
