@@ -232,6 +232,9 @@ async fn it_is_shown_that_the_fallback_decides() {
     assert!(page.limiter.check(closed).await.is_err());
     let open = closed.on_store_error(OnStoreError::Open);
     page.limiter.check(open).await.expect("it is open");
+    let unknown = Key::new(Method::named("offline"), key.client());
+    let rule = Rule::new(Policy::sliding_window(5, Duration::from_secs(600)), unknown);
+    page.limiter.check(rule).await.expect("the first");
     let state = page.state_later().await;
     assert_eq!(
         state["store"],
@@ -243,9 +246,11 @@ async fn it_is_shown_that_the_fallback_decides() {
         json!({ "allowed": 4, "limited": 2, "store_unavailable": 1 })
     );
     assert_eq!(function["by_fallback"], 4);
+    let offline = page.function("offline").await;
     assert_eq!(
-        function["limits"][0]["policy"], "5 in 10m",
-        "and not the share of one instance"
+        offline["limits"],
+        json!([]),
+        "the share of one instance is not its policy"
     );
 
     store.fails(false);
