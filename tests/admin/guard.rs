@@ -11,10 +11,13 @@ use rate_limit::axum::Admin;
 
 use crate::page::{Answer, Page, ask};
 
-const ROUTES: [(Method, &str); 7] = [
+const ROUTES: [(Method, &str); 10] = [
     (Method::GET, ""),
     (Method::GET, "/page.css"),
     (Method::GET, "/page.js"),
+    (Method::GET, "/chart.js"),
+    (Method::GET, "/client.js"),
+    (Method::GET, "/live.js"),
     (Method::GET, "/state"),
     (Method::GET, "/events"),
     (Method::POST, "/look-up"),
@@ -160,9 +163,10 @@ async fn the_page_finds_what_it_loads_wherever_it_is() {
         let folder = &page[..=page.rfind('/').expect("a path has one")];
         let links: Vec<&str> = ["href=\"", "src=\""]
             .iter()
-            .map(|attribute| html.split_once(attribute).expect("it loads both").1)
+            .flat_map(|attribute| html.split(attribute).skip(1))
             .map(|rest| &rest[..rest.find('"').expect("it ends")])
             .collect();
+        assert_eq!(links.len(), 5);
         for link in links {
             let url = format!("{folder}{}", link.trim_start_matches("./"));
             assert_eq!(
@@ -186,6 +190,9 @@ async fn a_browser_is_told_to_run_nothing_else_and_to_keep_nothing() {
     for (path, kind) in [
         ("/admin", "text/html; charset=utf-8"),
         ("/admin/page.js", "text/javascript; charset=utf-8"),
+        ("/admin/chart.js", "text/javascript; charset=utf-8"),
+        ("/admin/client.js", "text/javascript; charset=utf-8"),
+        ("/admin/live.js", "text/javascript; charset=utf-8"),
         ("/admin/page.css", "text/css; charset=utf-8"),
         ("/admin/state", "application/json"),
         ("/admin/nothing", "application/problem+json"),

@@ -13,6 +13,16 @@ use super::question::Question;
 use super::view::HISTORY;
 use super::{Admin, events, headers, look_up, origin};
 
+/// What the page loads.
+const ASSETS: [(&str, &str, &str); 5] = [
+    ("/page.css", "text/css; charset=utf-8", include_str!("page.css")),
+    ("/page.js", SCRIPT, include_str!("page.js")),
+    ("/chart.js", SCRIPT, include_str!("chart.js")),
+    ("/client.js", SCRIPT, include_str!("client.js")),
+    ("/live.js", SCRIPT, include_str!("live.js")),
+];
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
 /// The only way in: nothing is answered that the guard did not let through.
 pub(super) async fn guarded(admin: Admin, request: Request<Body>) -> Response {
     let (parts, body) = request.into_parts();
@@ -31,14 +41,6 @@ async fn answer(admin: &Admin, parts: &Parts, body: Body) -> Result<Response, Pr
         "" | "/" => {
             reads(parts)?;
             Ok(page(parts))
-        }
-        "/page.css" => {
-            reads(parts)?;
-            Ok(text("text/css; charset=utf-8", include_str!("page.css")))
-        }
-        "/page.js" => {
-            reads(parts)?;
-            Ok(text("text/javascript; charset=utf-8", include_str!("page.js")))
         }
         "/state" => {
             reads(parts)?;
@@ -59,7 +61,13 @@ async fn answer(admin: &Admin, parts: &Parts, body: Body) -> Result<Response, Pr
             let question = asked(parts, body).await?;
             Ok(json(&look_up::release(limiter, &question).await?))
         }
-        _ => Err(Problem::new(StatusCode::NOT_FOUND, "there is nothing here")),
+        path => match ASSETS.iter().find(|(name, ..)| *name == path) {
+            Some((_, kind, asset)) => {
+                reads(parts)?;
+                Ok(text(kind, *asset))
+            }
+            None => Err(Problem::new(StatusCode::NOT_FOUND, "there is nothing here")),
+        },
     }
 }
 
