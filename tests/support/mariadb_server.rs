@@ -11,10 +11,10 @@ use super::guarded_server::{GuardedServer, Recipe};
 const RECIPE: Recipe = Recipe {
     name: "MariaDB",
     user: "mysql",
-    // A log of 8 MiB in place of 96 halves the time.
+    // A log of 8 MiB in place of 96 halves the time. A server that starts deletes the temporary tables of others, so each has a place of its own.
     init: r#"$as mariadb-install-db --no-defaults --auth-root-authentication-method=normal --skip-test-db \
-        --skip-name-resolve --innodb-log-file-size=8M --datadir="$PWD/data""#,
-    serve: r#"$as mariadbd --no-defaults --datadir="$PWD/data" --socket="$PWD/socket" --pid-file="$PWD/data/pid" \
+        --skip-name-resolve --innodb-log-file-size=8M --tmpdir="$PWD" --datadir="$PWD/data""#,
+    serve: r#"$as mariadbd --no-defaults --datadir="$PWD/data" --tmpdir="$PWD" --socket="$PWD/socket" --pid-file="$PWD/data/pid" \
         --bind-address=127.0.0.1 --port=$port --skip-name-resolve --max-connections=300 --skip-log-bin \
         --innodb-flush-log-at-trx-commit=0 --innodb-log-file-size=8M --innodb-buffer-pool-size=32M"#,
     socket: |_| "socket".into(),
