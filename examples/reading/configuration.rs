@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
-use rate_limit::{Limiter, Policies};
+use rate_limit::{Limiter, Policies, SqlStore};
 use tokio::sync::Notify;
 
 /// So long after the first sign of a change the file is read: whoever writes it may not be done.
@@ -24,14 +24,16 @@ fn parse(text: &str) -> Result<Policies, String> {
     serde_saphyr::from_str(text).map_err(|error: serde_saphyr::Error| error.without_snippet().to_string())
 }
 
-fn set(limiter: &Limiter, text: &str) -> Result<(), String> {
-    limiter.set_policies(parse(text)?).map_err(|error| error.to_string())
+fn set(limiter: &Limiter, text: &str) -> Result<Policies, String> {
+    let policies = parse(text)?;
+    let set = limiter.set_policies(policies.clone());
+    set.map(|()| policies).map_err(|error| error.to_string())
 }
 
-/// Has the limiter go by the file whenever that changes, as long as the watcher is there.
+/// Has the limiter go by the file whenever that changes, and tools find its numbers in the store, as long as the watcher is there.
 ///
 /// It watches the folder: a file that is replaced, as editors do, or that a link leads to, as in Kubernetes, tells nothing itself.
-pub fn watch(file: PathBuf, limiter: Limiter) -> notify::Result<RecommendedWatcher> {
+pub fn watch(file: PathBuf, limiter: Limiter, store: SqlStore) -> notify::Result<RecommendedWatcher> {
     let file = absolute(file)?;
     let changed = Arc::new(Notify::new());
     let mut watcher = notify::recommended_watcher({
@@ -57,7 +59,12 @@ pub fn watch(file: PathBuf, limiter: Limiter) -> notify::Result<RecommendedWatch
             }
             let set = text.clone().and_then(|text| set(&limiter, &text));
             match set {
-                Ok(()) => tracing::info!(file = %file.display(), "the policies are those of the file now"),
+                Ok(policies) => {
+                    tracing::info!(file = %file.display(), "the policies are those of the file now");
+                    if let Err(error) = store.publish_methods(&policies).await {
+                        tracing::warn!(%error, "tools do not know them yet");
+                    }
+                }
                 Err(error) => tracing::error!(file = %file.display(), "the policies stay as they were: {error}"),
             }
             last = Some(text);

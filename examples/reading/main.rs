@@ -66,8 +66,8 @@ async fn serve<DB: Database>(pool: Pool<DB>) -> Result<(), Box<dyn Error>> {
     install(limiter.clone())?;
     let members = Members::open(pool, store.clone()).await;
     let members = members.map_err(|error| format!("the tables cannot be made: {error:?}"))?;
-    tokio::spawn(housekeeping(store));
-    let _watcher = configuration::watch(config.clone(), limiter)?;
+    tokio::spawn(housekeeping(store.clone()));
+    let _watcher = configuration::watch(config.clone(), limiter, store)?;
 
     let address = env::var("ADDR").unwrap_or_else(|_| "127.0.0.1:3000".to_owned());
     let listener = TcpListener::bind(&address)

@@ -258,7 +258,7 @@ async fn while_the_bucket_is_held_for_long_a_read_is_answered_503(#[case] kind: 
 struct Changing {
     server: Server,
     folder: TempDir,
-    _database: Database,
+    database: Database,
 }
 
 fn policies(capacity: &str) -> String {
@@ -275,7 +275,7 @@ impl Changing {
         Self {
             server: Server::start_with_log("reading", &variables, log),
             folder,
-            _database: database,
+            database,
         }
     }
 
@@ -324,6 +324,18 @@ async fn a_larger_capacity_holds_at_once_and_no_count_is_lost(#[case] kind: Kind
     changing.write(&policies("5"));
     changing.admits(2);
     assert_eq!(standing(&changing.server, "alice"), (5, 50));
+    // Tools are told what it is judged by now.
+    let store = changing.database.pool(1).await.store().build();
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        let rules = store.rules().await.expect("the database answers");
+        let policies: Vec<_> = rules.iter().filter_map(|rule| rule.policy).collect();
+        if policies == ["5 and one more each 50s".parse().expect("a policy")] {
+            break;
+        }
+        assert!(Instant::now() < deadline, "{rules:?}");
+        sleep(Duration::from_millis(20));
+    }
 }
 
 #[tokio::test]
