@@ -4,12 +4,16 @@
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     /// Below it two names have little in common.
     const LIKE: f64 = 0.7;
-    let likeness = |known: &'a str| (strsim::jaro_winkler(&name.to_lowercase(), &known.to_lowercase()), known);
     known
-        .map(likeness)
+        .map(|known| (likeness(name, known), known))
         .filter(|(likeness, _)| *likeness >= LIKE)
         .max_by(|(one, _), (other, _)| one.total_cmp(other))
         .map(|(_, known)| known)
+}
+
+/// How much two names have in common, from 0 to 1.
+pub fn likeness(name: &str, known: &str) -> f64 {
+    strsim::jaro_winkler(&name.to_lowercase(), &known.to_lowercase())
 }
 
 #[cfg(test)]

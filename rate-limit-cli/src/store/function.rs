@@ -6,6 +6,7 @@ use rate_limit::{Algorithm, Method, Policy, Rule, StoredRule};
 
 use super::Store;
 use crate::failure::{Code, Failure};
+use crate::nearest::likeness;
 
 /// The rules of the function by this name, or by a name that ends in `::` and this one; judged by this policy, if one is given.
 pub(super) async fn rules_of(store: &Store, name: &str, policy: Option<Policy>) -> Result<Vec<StoredRule>, Failure> {
@@ -58,12 +59,12 @@ fn meant(store: &Store, name: &str, names: &BTreeSet<String>) -> Result<String, 
 /// The nearest first.
 fn listed(name: &str, names: &BTreeSet<String>) -> String {
     const MOST: usize = 10;
-    let likeness = |known: &String| {
+    let alike = |known: &String| {
         let last = known.rsplit("::").next().unwrap_or(known);
-        strsim::jaro_winkler(name, known).max(strsim::jaro_winkler(name, last))
+        likeness(name, known).max(likeness(name, last))
     };
     let mut names: Vec<&String> = names.iter().collect();
-    names.sort_by(|one, other| likeness(other).total_cmp(&likeness(one)));
+    names.sort_by(|one, other| alike(other).total_cmp(&alike(one)));
     let shown: Vec<String> = names.iter().take(MOST).map(|name| format!("`{name}`")).collect();
     let more = match names.len().checked_sub(MOST) {
         Some(more @ 1..) => format!(" and {more} more"),

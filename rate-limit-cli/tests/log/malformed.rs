@@ -1,7 +1,7 @@
 //! Logs that cannot be used, or not whole. Each says what is wrong, and none is half told.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::command::{Logs, Said, gzip, rate_limit, run};
 
@@ -196,13 +196,10 @@ fn an_output_that_is_closed_early_ends_the_command() {
         if command[0] != "completions" {
             child.arg(&log);
         }
-        let mut child = child
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it runs");
-        drop(child.stdout.take());
-        let said = child.wait_with_output().expect("it ends").into();
+        // Closed before the command begins, or it may have written all by then.
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let said = child.stdout(writer).output().expect("it runs").into();
         is_refused(&said, 6, "the output was closed before all was written");
     }
     let said = run("advise", &log, &["--plot", "/no/such/folder/plot.svg"]);
