@@ -44,7 +44,9 @@ impl Forget {
             for Found { client, .. } in &found {
                 limiter.forget(*client).await.map_err(of_store)?;
             }
-            output.report(&deleted)
+            output.report(&deleted)?;
+            store.tell_who_remembers();
+            Ok(())
         })
     }
 }

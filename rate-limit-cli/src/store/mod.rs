@@ -83,6 +83,13 @@ impl Store {
         counters.map_err(of_store)
     }
 
+    /// Says what a deletion does not reach at once.
+    fn tell_who_remembers(&self) {
+        if let Self::Redis(_) = self {
+            eprintln!("A process that has just refused the client may go on for up to a second.");
+        }
+    }
+
     fn limiter(&self) -> Result<Limiter, Failure> {
         let limiter = match self {
             Self::Redis(store) => Limiter::builder().store(store.clone()),

@@ -18,7 +18,7 @@ Examples:
   rate-limit reset --method portal::login alice@example.org
   rate-limit reset --method login --yes 20230001 192.0.2.7
 
-What is deleted is told before it is asked for. A process that has just refused the client goes on for up to a second.")]
+What is deleted is told before it is asked for.")]
 pub struct Reset {
     #[command(flatten)]
     store: StoreArgs,
@@ -49,7 +49,9 @@ impl Reset {
                         .map_err(of_store)?;
                 }
             }
-            output.report(&deleted)
+            output.report(&deleted)?;
+            store.tell_who_remembers();
+            Ok(())
         })
     }
 }

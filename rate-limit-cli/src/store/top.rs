@@ -14,7 +14,7 @@ use super::function::rules_of;
 use super::{Store, StoreArgs, of_store};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::text::{Count, table};
+use crate::text::{Count, Many, table};
 
 /// Show who is refused now, and which counters are the heaviest
 ///
@@ -137,8 +137,8 @@ impl fmt::Display for Report {
         if !self.counters.is_empty() {
             writeln!(f, "{}\n", table.trim_fmt())?;
         }
-        let (seen, refused, shown) = (Count(self.seen), Count(self.refused), self.counters.len());
-        writeln!(f, "{seen} counters, of which {refused} refuse; {shown} shown")?;
+        let (seen, refused, shown) = (Many(self.seen, "counter"), Count(self.refused), self.counters.len());
+        writeln!(f, "{seen}, {refused} refused now, {shown} shown")?;
         self.notes.iter().try_for_each(|note| writeln!(f, "{note}"))
     }
 }

@@ -43,7 +43,7 @@ fn what_is_watched_is_shown_until_nobody_looks() {
     let lines = BufReader::new(watching.stdout.take().expect("it is piped")).lines();
     let sums = lines
         .map(|line| line.expect("text"))
-        .filter(|line| line.contains("3 counters, of which 1 refuse"));
+        .filter(|line| line.contains("3 counters, 1 refused now"));
     assert_eq!(sums.take(2).count(), 2, "twice, and the pipe is closed");
     assert_eq!(watching.wait().expect("it ends").code(), Some(6));
 }
