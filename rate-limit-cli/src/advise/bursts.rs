@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 /// How many bursts there are of each size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bursts {
@@ -10,7 +12,7 @@ pub struct Bursts {
 }
 
 /// The bursts of one size.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Size {
     pub events: u64,
     pub bursts: u64,

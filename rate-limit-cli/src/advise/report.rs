@@ -7,7 +7,7 @@ use comfy_table::CellAlignment::{Left, Right};
 use serde::Serialize;
 
 use super::advice::{Advice, Advised, span};
-use super::bursts::Bursts;
+use super::bursts::{Bursts, Size};
 use super::gaps::Gaps;
 use crate::log::{Summary, Timelines};
 use crate::text::{self, Count, Many, Share};
@@ -17,21 +17,13 @@ use crate::text::{self, Count, Many, Share};
 pub struct Report {
     log: Summary,
     burst_gap_seconds: f64,
-    bursts: Vec<BurstsOfSize>,
+    bursts: Vec<Size>,
     gaps: u64,
     percentiles: Vec<Percentile>,
     heaviest_clients: Vec<Heavy>,
     token_bucket: Option<Advised>,
     larger_token_bucket: Option<Advised>,
     window: Option<Advised>,
-}
-
-#[derive(Debug, Serialize)]
-struct BurstsOfSize {
-    events: u64,
-    bursts: u64,
-    share: f64,
-    coverage: f64,
 }
 
 /// A gap, and what a bucket with it as its refill, and of the advised capacity, would allow.
@@ -73,15 +65,7 @@ impl Report {
         });
         Self {
             burst_gap_seconds: burst_gap as f64 / 1e6,
-            bursts: bursts
-                .sizes()
-                .map(|size| BurstsOfSize {
-                    events: size.events,
-                    bursts: size.bursts,
-                    share: size.share,
-                    coverage: size.coverage,
-                })
-                .collect(),
+            bursts: bursts.sizes().collect(),
             gaps: gaps.count() as u64,
             percentiles: percentiles.collect(),
             heaviest_clients: heaviest(timelines, top),

@@ -3,11 +3,13 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use flate2::{Compression, write::GzEncoder};
 use serde_json::Value;
 use tempfile::TempDir;
+
+pub use crate::said::Said;
 
 pub fn rate_limit(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rate-limit"));
@@ -31,24 +33,6 @@ impl Logs {
 
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
-    }
-}
-
-/// What a command said, and its exit code.
-#[derive(Debug)]
-pub struct Said {
-    pub code: Option<i32>,
-    pub out: String,
-    pub error: String,
-}
-
-impl From<Output> for Said {
-    fn from(output: Output) -> Self {
-        Self {
-            code: output.status.code(),
-            out: String::from_utf8(output.stdout).expect("text"),
-            error: String::from_utf8(output.stderr).expect("text"),
-        }
     }
 }
 

@@ -1,8 +1,10 @@
 //! The binary, run on a store.
 
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
+
+pub use crate::said::Said;
 
 /// The deployment's, at least 16 bytes.
 pub const SECRET: &str = "the secret of the tests";
@@ -16,24 +18,6 @@ pub fn rate_limit(url: &str, arguments: &[&str]) -> Command {
         .env("RATE_LIMIT_STORE", url)
         .env("RATE_LIMIT_SECRET", SECRET);
     command
-}
-
-/// What a command said, and its exit code.
-#[derive(Debug)]
-pub struct Said {
-    pub code: Option<i32>,
-    pub out: String,
-    pub error: String,
-}
-
-impl From<Output> for Said {
-    fn from(output: Output) -> Self {
-        Self {
-            code: output.status.code(),
-            out: String::from_utf8(output.stdout).expect("text"),
-            error: String::from_utf8(output.stderr).expect("text"),
-        }
-    }
 }
 
 impl Said {

@@ -1,5 +1,7 @@
 //! What an operator asks of a store, as a person runs it: on servers of the tests' own.
 
+#[path = "../support/said.rs"]
+mod said;
 #[path = "../../../tests/support/mod.rs"]
 mod support;
 
