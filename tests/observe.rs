@@ -2,72 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use metrics::with_local_recorder;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 use rate_limit::{
-    Charge, Client, Key, Limiter, MemoryStore, Method, OnStoreError, Policy, Rejection, RejectionKind, Reply, Rule,
-    Settlement, Store, StoreError, StoreErrorKind, Verdict, limit_per_time,
+    Client, Key, Limiter, MemoryStore, Method, OnStoreError, Policy, Rejection, RejectionKind, Rule, Store,
+    StoreErrorKind, limit_per_time,
 };
-use tokio::task::yield_now;
 
 #[path = "behaviour/log.rs"]
 mod log;
+#[path = "support/remote_store.rs"]
+mod remote_store;
 
-/// Fails in one way, on command.
-#[derive(Clone, Debug)]
-struct Failing {
-    memory: MemoryStore,
-    kind: StoreErrorKind,
-    fails: Arc<AtomicBool>,
-}
-
-impl Failing {
-    fn with(kind: StoreErrorKind) -> Self {
-        Self {
-            memory: MemoryStore::new(),
-            kind,
-            fails: Arc::default(),
-        }
-    }
-
-    fn fails(&self, fails: bool) {
-        self.fails.store(fails, Ordering::SeqCst);
-    }
-
-    fn answer<T: Send + Unpin + 'static>(
-        &self,
-        ask: impl FnOnce(&MemoryStore) -> Reply<Result<T, StoreError>> + Send + 'static,
-    ) -> Reply<Result<T, StoreError>> {
-        let Self { memory, kind, fails } = self.clone();
-        Reply::pending(async move {
-            yield_now().await;
-            match fails.load(Ordering::SeqCst) {
-                true => Err(StoreError::new(kind, "it fails on command")),
-                false => ask(&memory).await,
-            }
-        })
-    }
-}
-
-impl Store for Failing {
-    fn acquire(&self, charges: &[Charge]) -> Reply<Result<Verdict, StoreError>> {
-        let charges = charges.to_vec();
-        self.answer(move |memory| memory.acquire(&charges))
-    }
-
-    fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
-        self.answer(move |memory| memory.peek(charge))
-    }
-
-    fn settle(&self, settlements: &[Settlement]) -> Reply<Result<(), StoreError>> {
-        let settlements = settlements.to_vec();
-        self.answer(move |memory| memory.settle(&settlements))
-    }
-}
+use remote_store::RemoteStore;
 
 /// What was counted in a future, as `name{label=value,..}`; of a histogram, how many values.
 fn counted(future: impl Future<Output = ()>) -> BTreeMap<String, u64> {
@@ -141,7 +90,7 @@ fn ops_03_each_class_of_error_by_each_mode() {
                 vec![("allowed", "fallback", 2), ("limited", "fallback", 1)],
             ),
         ] {
-            let store = Failing::with(kind);
+            let store = RemoteStore::new(MemoryStore::new(), kind);
             let limiter = over(store.clone());
             let mut decided = Vec::new();
             let mut logged = Vec::new();
@@ -275,14 +224,14 @@ fn what_no_store_is_asked_about_is_counted_too() {
 }
 
 #[limit_per_time(5, "1h", key = user, name = "settled", reset_on_success)]
-async fn settled(user: &str, store: &Failing) -> Result<(), Rejection> {
+async fn settled(user: &str, store: &RemoteStore) -> Result<(), Rejection> {
     store.fails(true);
     Ok(())
 }
 
 #[test]
 fn rst_07_a_reset_that_fails_is_counted() {
-    let store = Failing::with(StoreErrorKind::Timeout);
+    let store = RemoteStore::new(MemoryStore::new(), StoreErrorKind::Timeout);
     let limiter = over(store.clone());
     let counts = counted(limiter.scope(async {
         assert_eq!(settled("alice", &store).await, Ok(()));
@@ -322,7 +271,7 @@ fn key_10_no_client_is_a_label() {
 fn each_metric_is_described() {
     let recorder = DebuggingRecorder::new();
     with_local_recorder(&recorder, || {
-        let limiter = over(Failing::with(StoreErrorKind::Timeout));
+        let limiter = over(RemoteStore::new(MemoryStore::new(), StoreErrorKind::Timeout));
         let runtime = tokio::runtime::Builder::new_current_thread().build();
         let _ = runtime.expect("nothing hinders it").block_on(limiter.check(rule("a")));
     });

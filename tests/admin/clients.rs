@@ -3,12 +3,12 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use rate_limit::{Client, Key, Limiter, Method, Policy, Rule};
+use rate_limit::{Client, Key, Limiter, MemoryStore, Method, Policy, Rule, StoreErrorKind};
 use serde_json::{Value, json};
 
-use crate::decisions::Remote;
 use crate::log;
 use crate::page::{Page, enrol, export, login};
+use crate::remote_store::RemoteStore;
 
 fn standings(found: &Value) -> Vec<&Value> {
     let clients = found["clients"].as_array().expect("a list");
@@ -197,7 +197,7 @@ async fn a_body_that_is_not_the_pages_is_refused_and_not_repeated() {
 
 #[tokio::test]
 async fn a_store_that_does_not_answer_is_told() {
-    let store = Remote::default();
+    let store = RemoteStore::new(MemoryStore::new(), StoreErrorKind::Unavailable);
     let page = Page::of(
         Limiter::builder()
             .store(store.clone())

@@ -1,16 +1,14 @@
 //! What is shown of calls.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rate_limit::{
-    Charge, Client, Key, Limiter, MemoryStore, Method, OnStoreError, Policies, Policy, Reply, Rule, Settlement, Store,
-    StoreError, StoreErrorKind, Verdict, client,
+    Client, Key, Limiter, MemoryStore, Method, OnStoreError, Policies, Policy, Rule, StoreErrorKind, client,
 };
 use serde_json::{Value, json};
 
 use crate::page::{Page, enrol, export, login};
+use crate::remote_store::RemoteStore;
 
 #[rate_limit::limit_per_time(3, "1m", name = "profile")]
 async fn profile() -> Result<(), rate_limit::Rejection> {
@@ -163,56 +161,9 @@ async fn a_page_shows_the_calls_of_its_own_limiter() {
     assert_eq!(other.function("login").await["totals"], json!({}));
 }
 
-/// Decides like memory, but not at once, and fails on command.
-#[derive(Clone, Debug, Default)]
-pub struct Remote {
-    memory: MemoryStore,
-    fails: Arc<AtomicBool>,
-}
-
-impl Remote {
-    pub fn fails(&self, fails: bool) {
-        self.fails.store(fails, Ordering::SeqCst);
-    }
-
-    fn answer<T: Send + Unpin + 'static>(
-        &self,
-        ask: impl FnOnce(&MemoryStore) -> Reply<Result<T, StoreError>> + Send + 'static,
-    ) -> Reply<Result<T, StoreError>> {
-        let Self { memory, fails } = self.clone();
-        Reply::pending(async move {
-            tokio::task::yield_now().await;
-            match fails.load(Ordering::SeqCst) {
-                true => Err(StoreError::new(StoreErrorKind::Unavailable, "it fails on command")),
-                false => ask(&memory).await,
-            }
-        })
-    }
-}
-
-impl Store for Remote {
-    fn acquire(&self, charges: &[Charge]) -> Reply<Result<Verdict, StoreError>> {
-        let charges = charges.to_vec();
-        self.answer(move |memory| memory.acquire(&charges))
-    }
-
-    fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
-        self.answer(move |memory| memory.peek(charge))
-    }
-
-    fn settle(&self, settlements: &[Settlement]) -> Reply<Result<(), StoreError>> {
-        let settlements = settlements.to_vec();
-        self.answer(move |memory| memory.settle(&settlements))
-    }
-
-    fn forget(&self, client: Client) -> Reply<Result<u64, StoreError>> {
-        self.answer(move |memory| memory.forget(client))
-    }
-}
-
 #[tokio::test]
 async fn it_is_shown_that_the_fallback_decides() {
-    let store = Remote::default();
+    let store = RemoteStore::new(MemoryStore::new(), StoreErrorKind::Unavailable);
     let limiter = Limiter::builder()
         .store(store.clone())
         .instances(2.try_into().expect("two"))

@@ -2,6 +2,8 @@
 
 #[path = "../behaviour/log.rs"]
 mod log;
+#[path = "../support/remote_store.rs"]
+mod remote_store;
 #[path = "../support/mod.rs"]
 mod support;
 

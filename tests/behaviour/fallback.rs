@@ -1,61 +1,20 @@
 //! What the fallback knows of the calls that the store decided, when the store fails.
 
 use std::num::NonZeroU32;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rate_limit::{
-    Charge, Client, Key, Limiter, ManualClock, MemoryStore, Method, OnStoreError, Permit, Policy, Rejection, Reply,
-    Rule, Settlement, Store, StoreError, StoreErrorKind, Verdict, limit_per_time,
+    Client, Key, Limiter, ManualClock, MemoryStore, Method, OnStoreError, Permit, Policy, Rejection, Rule,
+    StoreErrorKind, limit_per_time,
 };
 use rstest::rstest;
-use tokio::task::yield_now;
 
-/// A store outside of the process, which several limiters share and which fails on command.
-#[derive(Clone, Debug)]
-struct Remote {
-    memory: MemoryStore,
-    fails: Arc<AtomicBool>,
-}
-
-impl Remote {
-    /// Answers after a while, as what is reached over a network does.
-    fn answer<T: Send + Unpin + 'static>(
-        &self,
-        ask: impl FnOnce(&MemoryStore) -> Reply<Result<T, StoreError>> + Send + 'static,
-    ) -> Reply<Result<T, StoreError>> {
-        let Self { memory, fails } = self.clone();
-        Reply::pending(async move {
-            yield_now().await;
-            if fails.load(Ordering::SeqCst) {
-                return Err(StoreError::new(StoreErrorKind::Unavailable, "it fails on command"));
-            }
-            ask(&memory).await
-        })
-    }
-}
-
-impl Store for Remote {
-    fn acquire(&self, charges: &[Charge]) -> Reply<Result<Verdict, StoreError>> {
-        let charges = charges.to_vec();
-        self.answer(move |memory| memory.acquire(&charges))
-    }
-
-    fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
-        self.answer(move |memory| memory.peek(charge))
-    }
-
-    fn settle(&self, settlements: &[Settlement]) -> Reply<Result<(), StoreError>> {
-        let settlements = settlements.to_vec();
-        self.answer(move |memory| memory.settle(&settlements))
-    }
-}
+use crate::remote_store::RemoteStore;
 
 /// Instances of one service on one store.
 struct World {
     clock: ManualClock,
-    store: Remote,
+    store: RemoteStore,
     fallbacks: Vec<MemoryStore>,
     instances: Vec<Limiter>,
 }
@@ -64,10 +23,7 @@ impl World {
     fn of(instances: u32) -> Self {
         let clock = ManualClock::new();
         let memory = || MemoryStore::builder().clock(&clock).build();
-        let store = Remote {
-            memory: memory(),
-            fails: Arc::default(),
-        };
+        let store = RemoteStore::new(memory(), StoreErrorKind::Unavailable);
         let fallbacks: Vec<_> = (0..instances).map(|_| memory()).collect();
         let limiter = |fallback: &MemoryStore| {
             let limiter = Limiter::builder().store(store.clone()).fallback(fallback.clone());
@@ -84,7 +40,7 @@ impl World {
     }
 
     fn fails(&self, fails: bool) {
-        self.store.fails.store(fails, Ordering::SeqCst);
+        self.store.fails(fails);
     }
 
     /// How many of `calls` calls one instance admits.
@@ -337,10 +293,8 @@ async fn each_rule_of_a_stack_is_mirrored_by_its_own_mode() {
 #[tokio::test]
 async fn a_full_fallback_forgets_those_with_the_fewest_hits_and_blocks_nobody() {
     let clock = ManualClock::new();
-    let store = Remote {
-        memory: MemoryStore::builder().clock(&clock).build(),
-        fails: Arc::default(),
-    };
+    let memory = MemoryStore::builder().clock(&clock).build();
+    let store = RemoteStore::new(memory, StoreErrorKind::Unavailable);
     let fallback = MemoryStore::builder().clock(&clock).capacity(100).build();
     let limiter = Limiter::builder().store(store.clone()).fallback(fallback.clone());
     let limiter = limiter.build().expect("no secret is set");
@@ -351,7 +305,7 @@ async fn a_full_fallback_forgets_those_with_the_fewest_hits_and_blocks_nobody() 
             .expect("the store has room");
     }
     assert_eq!(fallback.len(), 100, "those that refuse stay");
-    store.fails.store(true, Ordering::SeqCst);
+    store.fails(true);
     limiter
         .check(per_minute(1, "newcomer"))
         .await

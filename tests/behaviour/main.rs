@@ -23,6 +23,8 @@ mod outcomes;
 mod parameters;
 mod policies;
 mod refusals;
+#[path = "../support/remote_store.rs"]
+mod remote_store;
 mod settling;
 mod shadowing;
 mod support;
