@@ -14,7 +14,7 @@ pub struct Decision {
     pub allowed: bool,
     /// The policy that decided.
     pub policy: Policy,
-    /// How many more calls would be admitted now.
+    /// How many more calls that weigh 1 would be admitted now. A heavier call may be refused though some remain.
     pub remaining: u32,
     /// How long until this same call would be admitted: any earlier it is refused, then it is admitted if
     /// no other call comes first. `None` if it is admitted, or if the call can never be (its cost is above
@@ -41,9 +41,11 @@ impl Decision {
                 ..decision
             },
             Answer::Refused {
+                remaining,
                 retry_after,
                 reset_after,
             } => Self {
+                remaining,
                 retry_after: Some(Duration::from_micros(retry_after)),
                 reset_after: Duration::from_micros(reset_after),
                 ..decision
@@ -54,21 +56,7 @@ impl Decision {
 
     /// What the store answered to a call by this one policy.
     pub(crate) fn by(policy: Policy, verdict: &Verdict) -> Self {
-        let answer = match *verdict {
-            Verdict::Allowed {
-                remaining, reset_after, ..
-            } => Answer::Fits { remaining, reset_after },
-            Verdict::Denied {
-                retry_after,
-                reset_after,
-                ..
-            } => Answer::Refused {
-                retry_after,
-                reset_after,
-            },
-            Verdict::Impossible { .. } => Answer::Never,
-        };
-        Self::new(policy, answer)
+        Self::new(policy, Answer::of(verdict))
     }
 
     /// How many calls the policy admits.

@@ -27,7 +27,7 @@ use crate::rule::Rule;
 use crate::store::{Change, Charge, MemoryStore, Reply, Settlement, Store};
 #[cfg(feature = "_sql")]
 use crate::store::{Driver, SqlConnection, SqlStore};
-use crate::verdict::{Hit, Hits, Verdict};
+use crate::verdict::{Hit, Verdict};
 
 /// Decides calls, by a store. Clones are one limiter.
 ///
@@ -186,7 +186,11 @@ impl Limiter {
             )),
         };
         match answer {
-            Ok(verdict) => self.clone().judge(&[rule], verdict, DecidedBy::Transaction, &[]),
+            Ok(verdict) => {
+                let charges = smallvec![rule.charge()];
+                self.clone()
+                    .judge(&[rule], charges, verdict, DecidedBy::Transaction, Mirrored::new())
+            }
             Err(error) => {
                 let method = rule.method().name();
                 observe::store_error(&*self.0.store, error.kind(), OnStoreError::Closed);
@@ -384,7 +388,7 @@ impl Limiter {
 
     /// Charges at once, where the store need not wait; nothing is then allocated.
     fn charge(self, rules: Rules) -> Reply<Result<Permit, Rejection>> {
-        let charges: SmallVec<[Charge; 2]> = rules.iter().map(Rule::charge).collect();
+        let charges: Charges = rules.iter().map(Rule::charge).collect();
         if charges.is_empty() {
             return Reply::ready(Ok(Permit::unseen(self)));
         }
@@ -405,7 +409,7 @@ impl Limiter {
         let answer = self.0.store.acquire(&charges);
         // One that answers at once is in this process, and never leaves the fallback to decide alone.
         let remote = answer.answer().is_none().then(Stopwatch::start);
-        answer.map(move |answer| self.conclude(rules, answer, remote))
+        answer.map(move |answer| self.conclude(&rules, answer, remote))
     }
 
     /// Refuses a call that the store is known to refuse.
@@ -424,7 +428,7 @@ impl Limiter {
 
     fn conclude(
         self,
-        rules: Rules,
+        rules: &[Rule],
         answer: Result<Verdict, StoreError>,
         remote: Option<Stopwatch>,
     ) -> Result<Permit, Rejection> {
@@ -436,11 +440,12 @@ impl Limiter {
             Ok(verdict) => {
                 self.note_answer();
                 let mirrored = if is_remote {
-                    self.mirror(&rules, &verdict)
+                    self.mirror(rules, &verdict)
                 } else {
-                    Hits::new()
+                    Mirrored::new()
                 };
-                self.judge(&rules, verdict, DecidedBy::Store, &mirrored)
+                let charges = rules.iter().map(Rule::charge).collect();
+                self.judge(rules, charges, verdict, DecidedBy::Store, mirrored)
             }
             Err(error) => {
                 self.note_error(&error);
@@ -451,15 +456,17 @@ impl Limiter {
 
     /// Records in the fallback what the store has admitted by rules that are local, so that the fallback knows the calls of this process
     /// when it has to decide. It refuses none: the store has decided.
-    fn mirror(&self, rules: &[Rule], verdict: &Verdict) -> Hits {
+    fn mirror(&self, rules: &[Rule], verdict: &Verdict) -> Mirrored {
         let Verdict::Allowed { hits, .. } = verdict else {
-            return Hits::new();
+            return Mirrored::new();
         };
         let mirrored = rules.iter().zip(hits).map(|(rule, hit)| {
+            let mut charge = rule.charge();
             if *hit == Hit::NONE || self.mode(rule) != OnStoreError::Local {
-                return Hit::NONE;
+                return (charge, Hit::NONE);
             }
-            self.0.fallback.record(&rule.charge())
+            charge.policy = charge.policy.recorded_by_one_of(self.0.instances.get());
+            (charge, self.0.fallback.record(&charge))
         });
         mirrored.collect()
     }
@@ -470,7 +477,7 @@ impl Limiter {
 
     /// The rules decide each for itself: one that is closed refuses, those that are local are enforced together, those
     /// that are open ask for nothing.
-    fn without_store(self, mut rules: Rules, error: &StoreError) -> Result<Permit, Rejection> {
+    fn without_store(self, rules: &[Rule], error: &StoreError) -> Result<Permit, Rejection> {
         if let Some(closed) = rules
             .iter()
             .find(|rule| self.mode(rule) == OnStoreError::Closed && !rule.observe)
@@ -488,21 +495,36 @@ impl Limiter {
             return Ok(Permit::unseen(self));
         }
         observe::store_error(&*self.0.store, error.kind(), OnStoreError::Local);
-        for rule in &mut rules {
-            rule.policy = rule.policy.divided(self.0.instances.get());
-            // It stays in its place, so that each rule is settled as its own.
-            rule.cost = if self.mode(rule) == OnStoreError::Local {
-                rule.cost
-            } else {
-                0
-            };
+        let charges: Charges = rules
+            .iter()
+            .map(|rule| {
+                let mut charge = rule.charge();
+                charge.policy = charge.policy.divided(self.0.instances.get());
+                // It stays in its place, so that each rule is settled as its own.
+                if self.mode(rule) != OnStoreError::Local {
+                    charge.cost = 0;
+                }
+                charge
+            })
+            .collect();
+        match self.0.fallback.charge(&charges) {
+            // Its share is too small for the call, which the whole limit would admit.
+            Verdict::Impossible { which } if rules[which].cost <= rules[which].policy.count() => {
+                Err(self.turn_away(RejectionKind::StoreUnavailable, &rules[which]))
+            }
+            verdict => self.judge(rules, charges, verdict, DecidedBy::Fallback, Mirrored::new()),
         }
-        let charges: SmallVec<[Charge; 2]> = rules.iter().map(Rule::charge).collect();
-        let verdict = self.0.fallback.charge(&charges);
-        self.judge(&rules, verdict, DecidedBy::Fallback, &[])
     }
 
-    fn judge(self, rules: &[Rule], verdict: Verdict, by: DecidedBy, mirrored: &[Hit]) -> Result<Permit, Rejection> {
+    /// What is told of a verdict: by the policies of the rules, whatever shares of them were charged.
+    fn judge(
+        self,
+        rules: &[Rule],
+        charges: Charges,
+        verdict: Verdict,
+        by: DecidedBy,
+        mirrored: Mirrored,
+    ) -> Result<Permit, Rejection> {
         let refuse = |kind, place: usize| {
             let place = place.min(rules.len() - 1);
             Err(self.refuse(kind, rules, place, Decision::by(rules[place].policy, &verdict), by))
@@ -522,16 +544,16 @@ impl Limiter {
                         decision: Some(&decision),
                     },
                 );
-                for (rule, hit) in rules.iter().zip(hits) {
-                    if rule.observe && *hit == Hit::NONE && rule.cost > 0 {
-                        let method = rule.method();
-                        tracing::info!(method = method.name(), policy = %rule.policy, "a rule that observes would have refused a call");
+                for (charge, hit) in charges.iter().zip(hits) {
+                    if charge.observe && *hit == Hit::NONE && charge.cost > 0 {
+                        let method = charge.key.method();
+                        tracing::info!(method = method.name(), policy = %charge.policy, "a rule that observes would have refused a call");
                     }
                 }
-                let mirrored = mirrored.iter().copied().chain(std::iter::repeat(Hit::NONE));
-                let admitted = rules.iter().zip(hits).zip(mirrored);
-                let admitted = admitted.map(|((rule, hit), mirrored)| Admitted {
-                    charge: rule.charge(),
+                let mirrored = mirrored.into_iter().map(Some).chain(std::iter::repeat(None));
+                let admitted = charges.into_iter().zip(hits).zip(mirrored);
+                let admitted = admitted.map(|((charge, hit), mirrored)| Admitted {
+                    charge,
                     hit: *hit,
                     mirrored,
                 });
@@ -618,6 +640,9 @@ impl fmt::Debug for Limiter {
 
 /// The rules of one call.
 pub(crate) type Rules = SmallVec<[Rule; 2]>;
+type Charges = SmallVec<[Charge; 2]>;
+/// What the fallback recorded of each rule, and its hit.
+type Mirrored = SmallVec<[(Charge, Hit); 2]>;
 
 /// A charge whose counter another one has, or the first too many.
 fn first_shared(charges: &[Charge]) -> Option<&Charge> {

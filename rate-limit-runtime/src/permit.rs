@@ -27,22 +27,17 @@ pub struct Permit {
 pub(crate) struct Admitted {
     pub(crate) charge: Charge,
     pub(crate) hit: Hit,
-    /// The one that the fallback recorded of it, if the store decided and the fallback is to know.
-    pub(crate) mirrored: Hit,
+    /// The charge that the fallback recorded of it and its hit, if the store decided and the fallback is to know.
+    pub(crate) mirrored: Option<(Charge, Hit)>,
 }
 
-impl Admitted {
-    /// What settles one of its hits.
-    fn settlement(&self, how: Settle, hit: Hit) -> Settlement {
-        let change = match how {
-            Settle::Reset => Change::Reset { upto: hit },
-            Settle::Refund => Change::Refund {
-                hit,
-                cost: self.charge.cost,
-            },
-        };
-        Settlement::new(self.charge.key, self.charge.policy, change)
-    }
+/// What settles a hit of a charge.
+fn settlement(how: Settle, charge: &Charge, hit: Hit) -> Settlement {
+    let change = match how {
+        Settle::Reset => Change::Reset { upto: hit },
+        Settle::Refund => Change::Refund { hit, cost: charge.cost },
+    };
+    Settlement::new(charge.key, charge.policy, change)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -115,13 +110,13 @@ impl Permit {
         for (place, admitted) in self.admitted.iter().enumerate() {
             let Some(how) = how(place) else { continue };
             if admitted.hit != Hit::NONE || self.in_transaction() {
-                settlements.push(admitted.settlement(how, admitted.hit));
+                settlements.push(settlement(how, &admitted.charge, admitted.hit));
             }
             // At once, and whether or not the store hears of it: what it counts then is for the time in which the store does not.
-            if admitted.mirrored != Hit::NONE {
-                self.limiter
-                    .fallback()
-                    .change(&admitted.settlement(how, admitted.mirrored));
+            if let Some((charge, hit)) = &admitted.mirrored
+                && *hit != Hit::NONE
+            {
+                self.limiter.fallback().change(&settlement(how, charge, *hit));
             }
         }
         if settlements.is_empty() {

@@ -233,6 +233,25 @@ impl Policy {
         self.block.0
     }
 
+    /// The larger count and the longer window of both, with the block of `other`: what a counter keeps that is judged by
+    /// both.
+    pub(crate) fn widened_to(self, other: Self) -> Self {
+        Self {
+            count: self.count.max(other.count),
+            span: Span(self.span.0.max(other.span.0)),
+            ..other
+        }
+    }
+
+    /// The policy that the fallback records by what a store has admitted: the whole count, at the pace of the share that
+    /// it decides by.
+    pub(crate) fn recorded_by_one_of(self, instances: u32) -> Self {
+        Self {
+            count: self.count,
+            ..self.divided(instances)
+        }
+    }
+
     /// The share of one of `instances` processes that no longer see each other, rounded up. A bucket also refills at its
     /// share of the rate.
     pub(crate) fn divided(self, instances: u32) -> Self {

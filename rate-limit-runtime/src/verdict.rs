@@ -49,7 +49,7 @@ pub type Hits = SmallVec<[Hit; 3]>;
 pub enum Verdict {
     /// All charges fit, but for those that only observe, and were recorded.
     Allowed {
-        /// The place of the charge that leaves the least.
+        /// The place of the charge that leaves the least; of equals, that whose limit takes the longest to be whole again.
         tightest: usize,
         /// How many more calls it would admit now.
         remaining: u32,
@@ -62,6 +62,8 @@ pub enum Verdict {
     Denied {
         /// The place of the charge that takes the longest to fit.
         longest: usize,
+        /// The weight of a call that its limit would admit now; 0 if it admits none.
+        remaining: u32,
         /// Microseconds until it would fit.
         retry_after: u64,
         /// Microseconds until its limit is whole again.

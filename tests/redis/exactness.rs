@@ -155,7 +155,7 @@ async fn red_18_what_has_left_the_window_leaves_the_log() {
     let server = RedisServer::start();
     let probe = Probe::of(&server).await;
     let clock = ManualClock::new();
-    for (count, longest) in [(5, 8 + 7 * 5), (200, 20 + 7 * 200)] {
+    for (count, longest) in [(5, 15 + 7 * 5), (200, 27 + 7 * 200)] {
         let limiter = turned_by(&clock, &server).await;
         for _ in 0..3 * count {
             assert!(admits(&limiter, rule(count, "a")).await);

@@ -17,6 +17,8 @@ pub(crate) struct Log {
     pub(crate) ring: Option<usize>,
     /// Microseconds, as all times here.
     pub(crate) expiry: u64,
+    /// The longest window that its entries are kept for.
+    pub(crate) window: u64,
     pub(crate) entries: Vec<u64>,
 }
 
@@ -106,10 +108,10 @@ impl Probe {
 impl Log {
     fn read(value: &[u8]) -> Self {
         let (ring, entries) = match value[0] {
-            b'L' => (None, value[8..].chunks(7).map(number).collect()),
-            b'R' => {
-                let [size, head, length] = [8, 12, 16].map(|at| number(&value[at..at + 4]) as usize);
-                let slot = |i| 20 + 7 * ((head + i) % size);
+            b'l' => (None, value[15..].chunks(7).map(number).collect()),
+            b'r' => {
+                let [size, head, length] = [15, 19, 23].map(|at| number(&value[at..at + 4]) as usize);
+                let slot = |i| 27 + 7 * ((head + i) % size);
                 let entry = |i| number(&value[slot(i)..slot(i) + 7]);
                 (Some(size), (0..length).map(entry).collect())
             }
@@ -118,6 +120,7 @@ impl Log {
         Self {
             ring,
             expiry: number(&value[1..8]),
+            window: number(&value[8..15]),
             entries,
         }
     }

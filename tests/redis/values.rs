@@ -39,24 +39,26 @@ async fn the_value_of_a_bucket_is_pinned() {
     let key = probe.key().await;
     let bytes = probe.value(&key).await;
     let expected = [
-        &b"B"[..],
+        &b"b"[..],
         &(NOW + 100 * SECOND).to_le_bytes()[..7],
         &(50 * SECOND).to_le_bytes()[..7],
         &(NOW + 2).to_le_bytes()[..7],
+        &NOW.to_le_bytes()[..7],
     ];
     assert_eq!(bytes, expected.concat());
 
     clock.advance(seconds(30));
     assert!(admits(&limiter, rule).await);
     let value = read(&probe.value(&key).await);
-    assert_eq!(value, ('B', vec![NOW + 150 * SECOND, 50 * SECOND, NOW + 3]));
+    let later = NOW + 30 * SECOND;
+    assert_eq!(value, ('b', vec![NOW + 150 * SECOND, 50 * SECOND, NOW + 3, later]));
     first.refund().await.expect("the store answers");
     let value = read(&probe.value(&key).await);
-    assert_eq!(value, ('B', vec![NOW + 80 * SECOND, 50 * SECOND, NOW + 3]));
+    assert_eq!(value, ('b', vec![NOW + 80 * SECOND, 50 * SECOND, NOW + 3, later]));
     let faster = Rule::new(Policy::token_bucket(5, seconds(25)), crate::common::key("a"));
     assert!(admits(&limiter, faster.cost(3)).await);
     let value = read(&probe.value(&key).await);
-    assert_eq!(value, ('B', vec![NOW + 130 * SECOND, 25 * SECOND, NOW + 6]));
+    assert_eq!(value, ('b', vec![NOW + 130 * SECOND, 25 * SECOND, NOW + 6, later]));
 }
 
 #[tokio::test]
@@ -69,11 +71,11 @@ async fn the_value_of_a_bucket_whose_events_have_a_time_is_pinned() {
     let an_hour_ago = UNIX_EPOCH + Duration::from_micros(NOW) - seconds(3_600);
     assert!(admits(&limiter, rule.at(an_hour_ago)).await);
     let value = read(&probe.value(&probe.key().await).await);
-    assert_eq!(value, ('E', vec![NOW - 3_550 * SECOND, 50 * SECOND, NOW + 1]));
+    assert_eq!(value, ('e', vec![NOW - 3_550 * SECOND, 50 * SECOND, NOW + 1, NOW]));
     // It stays one that others may come late to.
     assert!(admits(&limiter, rule).await);
     let value = read(&probe.value(&probe.key().await).await);
-    assert_eq!(value, ('E', vec![NOW + 50 * SECOND, 50 * SECOND, NOW + 2]));
+    assert_eq!(value, ('e', vec![NOW + 50 * SECOND, 50 * SECOND, NOW + 2, NOW]));
 }
 
 #[tokio::test]
@@ -88,25 +90,29 @@ async fn the_value_of_a_fixed_window_is_pinned() {
     let key = probe.key().await;
     let bytes = probe.value(&key).await;
     let expected = [
-        &b"F"[..],
-        &end.to_le_bytes()[..7],
+        &b"f"[..],
         &(NOW + 2).to_le_bytes()[..7],
+        &NOW.to_le_bytes()[..7],
+        &(600 * SECOND).to_le_bytes()[..7],
+        &end.to_le_bytes()[..7],
         &NOW.to_le_bytes()[..7],
         &2_u64.to_le_bytes()[..7],
     ];
     assert_eq!(bytes, expected.concat());
 
     let second = limiter.check(rule).await.expect("it fits");
-    assert_eq!(read(&probe.value(&key).await), ('F', vec![end, NOW + 3, NOW, 3]));
+    let window = 600 * SECOND;
+    let counted = |total, base, used| ('f', vec![total, NOW, window, end, base, used]);
+    assert_eq!(read(&probe.value(&key).await), counted(NOW + 3, NOW, 3));
     first.reset().await.expect("the store answers");
-    assert_eq!(read(&probe.value(&key).await), ('F', vec![end, NOW + 3, NOW + 2, 1]));
+    assert_eq!(read(&probe.value(&key).await), counted(NOW + 3, NOW + 2, 1));
     second.refund().await.expect("the store answers");
-    assert_eq!(read(&probe.value(&key).await), ('F', vec![end, NOW + 3, NOW + 2, 0]));
+    assert_eq!(read(&probe.value(&key).await), counted(NOW + 3, NOW + 2, 0));
     clock.advance(Duration::from_micros(end - NOW));
     assert!(admits(&limiter, rule).await);
     assert_eq!(
         read(&probe.value(&key).await),
-        ('F', vec![end + 600 * SECOND, end + 1, end, 1]),
+        ('f', vec![end + 1, end, window, end + window, end, 1]),
         "ids begin at the time again"
     );
 }
@@ -129,7 +135,7 @@ async fn the_key_and_value_of_a_block_are_pinned() {
         assert_eq!(counter.len(), 40);
         assert_eq!(wait(&limiter, rule).await, seconds(3_600).max(until_it_fits(policy)));
         let value = probe.value(&format!("{counter}:b")).await;
-        assert_eq!(read(&value), ('T', vec![NOW + 3_600 * SECOND]));
+        assert_eq!(read(&value), ('t', vec![NOW + 3_600 * SECOND, NOW]));
         limiter.reset(key("a")).await.expect("the store answers");
     }
 }

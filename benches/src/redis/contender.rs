@@ -76,8 +76,9 @@ impl<const STORES: usize> Contender for Ours<STORES> {
         }
         let lasts = u64::from(cell.limit) * STEP * 3 / 2;
         let entries = (1..=u64::from(calls)).rev().flat_map(|ago| number(now - ago * STEP));
-        let mut value = vec![if cell.limit > 128 { b'R' } else { b'L' }];
+        let mut value = vec![if cell.limit > 128 { b'r' } else { b'l' }];
         value.extend(number(now + lasts));
+        value.extend(number(cell.window(client).as_micros() as u64));
         if cell.limit > 128 {
             for field in [cell.limit, 0, calls] {
                 value.extend(field.to_le_bytes());
@@ -86,7 +87,7 @@ impl<const STORES: usize> Contender for Ours<STORES> {
         value.extend(entries);
         if cell.limit > 128 {
             // As it is once the ring has turned.
-            value.resize(20 + 7 * cell.limit as usize, 0);
+            value.resize(27 + 7 * cell.limit as usize, 0);
         }
         // Written in two parts, as a value of ours that has grown.
         let last = value.split_off(value.len() - 7);

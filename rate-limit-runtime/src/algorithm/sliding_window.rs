@@ -3,6 +3,9 @@
 //! The log holds one entry for each admitted hit that may still count. A hit at `s` counts at `t` iff
 //! `s > t - window`. Source: the "sliding window log" of the rate-limiting literature, as the student portal
 //! ran it in a sorted set; here it is a queue, because entries only ever come at one end and leave at the other.
+//!
+//! Two policies may judge one log. It is charged with the larger count and the longer window of both, so that it
+//! keeps the entries that either asks for (record 0021).
 
 mod entries;
 
@@ -19,8 +22,8 @@ pub(crate) struct Log {
     entries: Entries,
     /// The highest id given out; not taken back when its entry goes, or a late reset could name a newer hit.
     last: Hit,
-    /// When the next hit fits, by the numbers of the last [`charge`](Self::charge), if the log was full after it and was not changed
-    /// since; 0 if not. A refusal then need not look into a log that lies elsewhere.
+    /// When the next hit fits, by the numbers of the last [`charge`](Self::charge), if the log was full after it and was
+    /// not changed since; 0 if not. A refusal then need not look into a log that lies elsewhere.
     full_until: u64,
 }
 
@@ -31,15 +34,16 @@ impl Log {
         if cost > count {
             return Answer::Never;
         }
+        let free = || count - self.live(now, window).min(count as usize) as u32;
         if let Some(retry_after) = self.wait(now, count, window, cost) {
             return Answer::Refused {
+                remaining: if cost == 1 { 0 } else { free() },
                 retry_after,
                 reset_after: self.reset_after(now, window),
             };
         }
-        let live = self.live(now, window).min(count as usize) as u32;
         Answer::Fits {
-            remaining: count - live - cost.min(count - live),
+            remaining: free().saturating_sub(cost),
             reset_after: if cost > 0 {
                 window
             } else {
@@ -67,29 +71,32 @@ impl Log {
     #[inline]
     pub(crate) fn refusal(&self, now: u64, window: u64) -> Option<Answer> {
         (self.last.time() <= now && self.full_until > now).then(|| Answer::Refused {
+            remaining: 0,
             retry_after: self.full_until - now,
             reset_after: self.last.time() + window - now,
         })
     }
 
-    /// Records `cost` hits of one id. No hit has the id of the last that counts.
+    /// Records `cost` hits of one id, at least one. Keeps what a policy of this count and this window can ask for.
     #[inline]
     pub(crate) fn charge(&mut self, now: u64, count: u32, window: u64, cost: u32) -> Hit {
-        if cost == 0 {
-            return if self.live(now, window) > 0 {
-                self.last
-            } else {
-                Hit::NONE
-            };
-        }
         self.push(now, count, window, cost);
         self.last
+    }
+
+    /// The id of the last hit that counts.
+    pub(crate) fn last_that_counts(&self, now: u64, window: u64) -> Hit {
+        match self.live(now, window) {
+            0 => Hit::NONE,
+            _ => self.last,
+        }
     }
 
     #[inline]
     fn push(&mut self, now: u64, count: u32, window: u64, cost: u32) {
         let expired = self.expired(now, window);
-        self.entries.remove_oldest(expired);
+        let beyond = (self.entries.len() + cost as usize).saturating_sub(count as usize);
+        self.entries.remove_oldest(expired.max(beyond));
         self.last = Hit::at(now).max(self.last.next());
         self.entries.push(self.last, cost);
         let length = self.entries.len();
@@ -139,8 +146,8 @@ impl Log {
         live.map(|place| self.entries.at(place).time().min(now)).collect()
     }
 
-    /// Says that the numbers are others from now on.
-    pub(crate) fn adopt(&mut self) {
+    /// The log is kept for other numbers from now on.
+    pub(crate) fn change_numbers(&mut self) {
         self.full_until = 0;
     }
 

@@ -1,114 +1,148 @@
 //! The token bucket, as the one time at which it is full again.
 //!
-//! A bucket of `capacity` tokens that gains one each `refill` lacks `full_at - now` of time; a token is `refill` of it. So no
-//! fraction is ever lost, and nothing runs while nobody calls. Source: the virtual scheduling form of the generic cell rate
-//! algorithm (ITU-T I.371), with the tolerance written as a capacity.
+//! A bucket of `capacity` tokens that gains one each `refill` lacks `full_at - now` of time; a token is
+//! `refill` of it. So no fraction is ever lost, and nothing runs while nobody calls. Source: the virtual
+//! scheduling form of the generic cell rate algorithm (ITU-T I.371), with the tolerance written as a capacity.
+//!
+//! Two policies may judge one bucket. The tokens that were missing when it last changed come back at the faster
+//! of the two refills, and a policy sees no more of them missing than its capacity. What it does not see stays
+//! owed under the other one (record 0021).
 
 use super::Answer;
+use crate::policy::Policy;
 use crate::verdict::Hit;
 
-/// The state of one bucket.
-#[derive(Clone, Debug, Default)]
+/// The state of one bucket. Times are in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Bucket {
-    full_at: u64,
-    /// The refill that `full_at` was reckoned with.
-    refill: u64,
-    /// Grows by one with each token taken, and starts at the time: the id of a hit is what it was after it.
-    taken: u64,
+    /// When the bucket is full again, by `refill`.
+    pub(crate) full_at: u64,
+    /// The refill of the policy that last charged it. 0 if none did.
+    pub(crate) refill: u64,
+    /// When it last changed.
+    pub(crate) changed_at: u64,
+    /// Grows by one with each token taken, and starts at the time: the id of a hit is its value after it.
+    pub(crate) taken: u64,
     /// Whether events came with a time of their own, so that more may come late.
-    late: bool,
+    pub(crate) late: bool,
 }
 
-/// How late an event may come and still find the bucket as it was.
+/// A charge by one policy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Take {
+    pub(crate) capacity: u32,
+    pub(crate) refill: u64,
+    pub(crate) cost: u32,
+    /// The time of the event, if it came with one.
+    pub(crate) at: Option<u64>,
+}
+
+impl Take {
+    /// The earlier of the time of the event and now.
+    fn event(&self, now: u64) -> u64 {
+        self.at.map_or(now, |at| at.min(now))
+    }
+
+    fn whole(&self) -> u64 {
+        self.refill * u64::from(self.capacity)
+    }
+
+    fn takes(&self) -> u64 {
+        self.refill * u64::from(self.cost)
+    }
+}
+
+/// The most that conversion leaves owed: the longest time that a policy may have.
+const LONGEST: u64 = Policy::MAX_WINDOW.as_micros() as u64;
+
+/// How long a bucket is kept for events that come late, after it is full and after its last change.
 const LATENESS: u64 = 86_400_000_000;
 
 impl Bucket {
-    /// As a database keeps it: its hits go by `full_at` itself.
-    #[cfg(feature = "_sql")]
-    pub(crate) fn read(full_at: u64, refill: u64) -> Self {
-        Self {
-            full_at,
-            refill,
-            ..Self::default()
-        }
-    }
-
-    #[cfg(feature = "_sql")]
-    pub(crate) const fn full_at(&self) -> u64 {
-        self.full_at
-    }
-
-    /// Whether `cost` tokens are there for an event at the time `at`.
-    pub(crate) fn decide(&self, now: u64, at: Option<u64>, capacity: u32, refill: u64, cost: u32) -> Answer {
-        if cost > capacity {
+    /// Whether the tokens of a charge are there.
+    pub(crate) fn decide(&self, now: u64, take: Take) -> Answer {
+        if take.cost > take.capacity {
             return Answer::Never;
         }
-        let now = event_time(now, at);
-        let whole = refill * u64::from(capacity);
-        let missing = self.full_at.saturating_sub(now) + refill * u64::from(cost);
-        if cost > 0 && missing > whole {
+        let pace = u128::from(self.pace(take.refill));
+        let missing = self.judged(now, take).saturating_sub(take.event(now));
+        let whole = pace * u128::from(take.capacity);
+        let free = (whole.saturating_sub(missing.into()) / pace) as u32;
+        if take.cost > free {
             return Answer::Refused {
-                retry_after: missing - whole,
-                reset_after: self.full_at.saturating_sub(now),
+                remaining: free,
+                retry_after: (u128::from(missing) + pace * u128::from(take.cost) - whole) as u64,
+                reset_after: missing,
             };
         }
+        let left = self.after(now, take).saturating_sub(take.event(now));
+        let remaining = (take.whole().saturating_sub(left) / take.refill) as u32;
         Answer::Fits {
-            remaining: (whole.saturating_sub(missing) / refill) as u32,
-            reset_after: missing,
+            // One more call may fit though more is owed than this policy sees.
+            remaining: if take.cost == 0 { remaining.max(free.min(1)) } else { remaining },
+            reset_after: left.min(take.whole()),
         }
     }
 
-    /// Takes `cost` tokens, for an event at the time `at`. No token has the id of the last that is missing.
-    pub(crate) fn charge(&mut self, now: u64, at: Option<u64>, refill: u64, cost: u32) -> Hit {
-        if cost == 0 {
+    /// Takes the tokens of a charge that was decided. A charge of none has the id of the last token that is missing.
+    pub(crate) fn charge(&mut self, now: u64, take: Take) -> Hit {
+        if take.cost == 0 {
             return if self.full_at > now {
                 Hit::from_raw(self.taken)
             } else {
                 Hit::NONE
             };
         }
-        self.late |= at.is_some();
-        self.full_at = self.full_at.max(event_time(now, at)) + refill * u64::from(cost);
         let taken = if self.taken == 0 { now } else { self.taken };
-        self.taken = taken + u64::from(cost);
+        *self = Self {
+            full_at: self.after(now, take),
+            refill: take.refill,
+            changed_at: now,
+            taken: taken + u64::from(take.cost),
+            late: self.late || take.at.is_some(),
+        };
         Hit::from_raw(self.taken)
     }
 
     /// Gives back what was taken up to and including `hit`: what later hits took stays missing.
     pub(crate) fn reset(&mut self, now: u64, hit: Hit) {
         if let Some(later) = self.taken_after(hit) {
-            self.full_at = self.full_at.min(now + later);
+            self.leave_missing(now, |missing| missing.min(later));
         }
     }
 
     /// Gives back the `cost` tokens of `hit`, as far as they have not come back by themselves.
     pub(crate) fn refund(&mut self, now: u64, hit: Hit, cost: u32) {
         if let Some(later) = self.taken_after(hit) {
-            let missing = self.full_at.saturating_sub(now);
+            let refunded = self.refill.saturating_mul(u64::from(cost));
             // If the bucket was full since, what is missing now was all taken later.
-            let without = missing
-                .saturating_sub(self.refill * u64::from(cost))
-                .max(missing.min(later));
-            // A bucket that is full stays as it was for an event that comes late.
-            self.full_at = self.full_at.min(now + without);
+            self.leave_missing(now, |missing| missing.saturating_sub(refunded).max(missing.min(later)));
+        }
+    }
+
+    /// Changes what is missing at `now`. A full bucket stays as it was for an event that comes late.
+    fn leave_missing(&mut self, now: u64, left: impl FnOnce(u64) -> u64) {
+        self.heal(now);
+        let missing = self.full_at.saturating_sub(now);
+        if missing > 0 {
+            self.full_at = now + left(missing);
+            self.changed_at = now;
         }
     }
 
     /// What hits after `hit` took, as time. `None` if the hit is not of this bucket.
     fn taken_after(&self, hit: Hit) -> Option<u64> {
-        self.taken.checked_sub(hit.raw())?.checked_mul(self.refill)
+        Some(self.taken.checked_sub(hit.raw())?.saturating_mul(self.refill))
     }
 
-    /// Reckons with other numbers from now on, keeping how many tokens are missing, and lets no time from before the clock
-    /// stepped back hold anybody up for longer than an empty bucket does.
-    pub(crate) fn heal(&mut self, now: u64, capacity: u32, refill: u64) {
-        let whole = refill * u64::from(capacity);
-        let mut missing = u128::from(self.full_at.saturating_sub(now));
-        if self.refill != refill && self.refill > 0 {
-            missing = (missing * u128::from(refill)).div_ceil(u128::from(self.refill));
+    /// Keeps what is missing as it was, if the clock stepped back since the last change. Returns whether it did.
+    pub(crate) fn heal(&mut self, now: u64) -> bool {
+        let stepped_back = self.changed_at > now;
+        if stepped_back {
+            self.full_at = self.open(now, self.refill);
+            self.changed_at = now;
         }
-        self.refill = refill;
-        self.full_at = self.full_at.min(now) + (missing.min(u128::from(whole)) as u64);
+        stepped_back
     }
 
     /// The tokens that are missing at `now`.
@@ -118,11 +152,60 @@ impl Bucket {
 
     /// Whether nothing would be lost with this bucket.
     pub(crate) fn is_idle(&self, now: u64) -> bool {
-        self.full_at + if self.late { LATENESS } else { 0 } <= now
+        let kept = if self.late { self.full_at.max(self.changed_at) + LATENESS } else { self.full_at };
+        kept <= now
+    }
+
+    /// The refill at which tokens come back as a policy with this one sees it: the faster of its own and the last.
+    fn pace(&self, refill: u64) -> u64 {
+        match self.refill {
+            0 => refill,
+            last => last.min(refill),
+        }
+    }
+
+    /// What was missing when the bucket last changed, at the pace of a policy.
+    fn owed(&self, refill: u64) -> u64 {
+        let owed = self.full_at.saturating_sub(self.changed_at);
+        if refill < self.refill {
+            scaled(owed, refill, self.refill)
+        } else {
+            owed
+        }
+    }
+
+    /// When the bucket is full as a policy sees it: no more than its capacity was missing at the last change.
+    fn judged(&self, now: u64, take: Take) -> u64 {
+        let whole = u128::from(self.pace(take.refill)) * u128::from(take.capacity);
+        match self.owed(take.refill) {
+            0 => self.full_at.min(now),
+            owed => self.changed_at.min(now) + u128::from(owed).min(whole) as u64,
+        }
+    }
+
+    /// When the bucket is full at the pace of a policy, whatever its capacity.
+    fn open(&self, now: u64, refill: u64) -> u64 {
+        match self.owed(refill) {
+            0 => self.full_at.min(now),
+            owed => self.changed_at.min(now) + owed,
+        }
+    }
+
+    /// When the bucket is full once a charge is taken, by the refill of the charge.
+    fn after(&self, now: u64, take: Take) -> u64 {
+        let open = self.open(now, take.refill);
+        let full = match open.checked_sub(now) {
+            Some(missing) if missing > 0 && take.refill > self.pace(take.refill) => {
+                now + scaled(missing, take.refill, self.refill)
+            }
+            _ => open,
+        };
+        full.max(take.event(now)) + take.takes()
     }
 }
 
-/// The earlier of the time of the event and now.
-fn event_time(now: u64, at: Option<u64>) -> u64 {
-    at.map_or(now, |at| at.min(now))
+/// As many tokens at the refill `to` as `time` is at the refill `from`, rounded up, against the client.
+fn scaled(time: u64, to: u64, from: u64) -> u64 {
+    let time = (u128::from(time) * u128::from(to)).div_ceil(u128::from(from));
+    time.min(u128::from(LONGEST)) as u64
 }

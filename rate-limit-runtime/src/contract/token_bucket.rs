@@ -109,9 +109,23 @@ impl Suite<'_> {
             "no token is given or lost"
         );
         let slower = Policy::token_bucket(3, seconds(100));
-        assert_eq!(retry_after(self.acquire(key, slower, 1).await), Some(100 * SECOND));
+        assert_eq!(
+            retry_after(self.acquire(key, slower, 1).await),
+            Some(50 * SECOND),
+            "what is missing comes back at the faster of the two refills"
+        );
         let smaller = Policy::token_bucket(1, seconds(100));
-        assert_eq!(retry_after(self.acquire(key, smaller, 1).await), Some(100 * SECOND));
+        assert_eq!(
+            retry_after(self.acquire(key, smaller, 1).await),
+            Some(50 * SECOND),
+            "a smaller bucket sees no more missing than it has"
+        );
+        let larger = Policy::token_bucket(5, seconds(50));
+        assert_eq!(
+            remaining(self.peek(key, larger).await),
+            Some(2),
+            "and forgives nothing to a larger one"
+        );
         self.clock.step_back(seconds(3_600));
         let wait = retry_after(self.acquire(key, smaller, 1).await).expect("a step back gives nothing");
         assert!(

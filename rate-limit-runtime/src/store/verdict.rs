@@ -21,25 +21,26 @@ pub(super) fn combine(decided: &[Decided]) -> Verdict {
     }
     let refused = binding().filter_map(|(place, decided)| match decided.answer {
         Answer::Refused {
+            remaining,
             retry_after,
             reset_after,
-        } => Some((retry_after, reset_after, place)),
+        } => Some((retry_after, reset_after, Reverse(place), remaining)),
         _ => None,
     });
-    if let Some((retry_after, reset_after, longest)) = refused.max_by_key(|(wait, _, place)| (*wait, Reverse(*place))) {
+    if let Some((retry_after, reset_after, Reverse(longest), remaining)) = refused.max() {
         return Verdict::Denied {
             longest,
+            remaining,
             retry_after,
             reset_after,
         };
     }
     let fitting = places().filter_map(|(place, decided)| match decided.answer {
-        Answer::Fits { remaining, reset_after } => Some((remaining, reset_after, place)),
+        Answer::Fits { remaining, reset_after } => Some((remaining, Reverse(reset_after), place)),
         _ => None,
     });
     // None fits where all only observe and would refuse.
-    let tightest = fitting.min_by_key(|(remaining, _, place)| (*remaining, *place));
-    let (remaining, reset_after, tightest) = tightest.unwrap_or_default();
+    let (remaining, Reverse(reset_after), tightest) = fitting.min().unwrap_or_default();
     Verdict::Allowed {
         tightest,
         remaining,

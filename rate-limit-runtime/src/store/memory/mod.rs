@@ -121,7 +121,7 @@ impl MemoryStore {
             let demand = charge.demand();
             let mut answer = shard.decide(now, id, place, demand);
             if let Answer::Refused { .. } = answer {
-                answer.lasts(shard.block(now, id, place, demand));
+                answer.extend_refusal(shard.block(now, id, place, demand));
             }
             decided.push(Decided {
                 answer,
@@ -366,15 +366,7 @@ mod tests {
                     }
                     None
                 }
-                Verdict::Denied {
-                    retry_after,
-                    reset_after,
-                    ..
-                } => Some(Answer::Refused {
-                    retry_after,
-                    reset_after,
-                }),
-                Verdict::Impossible { .. } => Some(Answer::Never),
+                refused => Some(Answer::of(&refused)),
             };
             assert_eq!(
                 told(quick, charge.policy),
@@ -410,6 +402,7 @@ mod tests {
     fn told(answer: Option<Answer>, policy: Policy) -> Option<Answer> {
         match answer {
             Some(Answer::Refused { retry_after, .. }) if policy.block_span() > 0 => Some(Answer::Refused {
+                remaining: 0,
                 retry_after,
                 reset_after: 0,
             }),

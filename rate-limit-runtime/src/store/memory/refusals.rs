@@ -47,6 +47,7 @@ impl Refusals {
         let whole = load(&cell.whole);
         let known = cell.mixed.each_ref().map(load);
         (known == mix(id, demand.policy, since, until, whole)).then(|| Answer::Refused {
+            remaining: 0,
             retry_after: until - now,
             reset_after: whole.saturating_sub(now),
         })
@@ -133,6 +134,7 @@ mod tests {
         refusals.keep(1_000, id(1), mine, 500, 700);
         let refused = |retry_after, reset_after| {
             Some(Answer::Refused {
+                remaining: 0,
                 retry_after,
                 reset_after,
             })
@@ -180,6 +182,7 @@ mod tests {
                 if let Some(Answer::Refused {
                     retry_after,
                     reset_after,
+                    ..
                 }) = refusals.look(400_000, id(1), mine)
                 {
                     // until = 1,000,000 + 2 * round, whole = 2,000,000 + 4 * round

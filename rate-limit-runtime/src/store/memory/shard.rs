@@ -116,12 +116,13 @@ impl Shard {
                 self.charge(now, id, place, demand);
                 return None;
             }
-            Answer::Refused { .. } => answer.lasts(self.block(now, id, place, demand)),
+            Answer::Refused { .. } => answer.extend_refusal(self.block(now, id, place, demand)),
             Answer::Never => {}
         }
         Some(match place {
-            Place::At(_) => self.refuse(now, id, demand, answer),
-            Place::New | Place::Shared => answer,
+            // What another policy charges changes how long this one refuses.
+            Place::At(place) if self.at(place).goes_by(demand.policy) => self.refuse(now, id, demand, answer),
+            Place::At(_) | Place::New | Place::Shared => answer,
         })
     }
 
@@ -130,6 +131,7 @@ impl Shard {
         if let Answer::Refused {
             retry_after,
             reset_after,
+            ..
         } = answer
         {
             self.refusals.keep(now, id, demand, retry_after, reset_after);
@@ -202,10 +204,10 @@ impl Shard {
     /// Notes that a charge was refused, for policies that block. Tells for how long they do.
     pub(super) fn block(&mut self, now: u64, id: Id, place: Place, demand: Demand<'_>) -> u64 {
         match place {
-            Place::At(place) => self.at(place).block(now),
+            Place::At(place) => self.at(place).block(now, demand.policy),
             // An empty one refuses nothing that can ever fit.
             Place::New => 0,
-            Place::Shared => self.shared(id, *demand.policy).block(now),
+            Place::Shared => self.shared(id, *demand.policy).block(now, demand.policy),
         }
     }
 

@@ -49,7 +49,7 @@ impl Simulation {
         for (policy, counter) in &mut self.0 {
             let mut answer = counter.decide(now, demand(policy));
             if let Answer::Refused { .. } = answer {
-                answer.lasts(counter.block(now));
+                answer.extend_refusal(counter.block(now, policy));
             }
             decided.push(Decided { answer, observe: false });
         }

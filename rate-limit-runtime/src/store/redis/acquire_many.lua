@@ -30,7 +30,7 @@ local function decide_all()
     local numbers = args[first_arg]
     if numbers == '' then
       local width, charges = tonumber(args[first_arg + 1]), tonumber(args[first_arg + 2])
-      keys_end, args_end = keys_end + width, first_arg + 2 + 8 * charges
+      keys_end, args_end = keys_end + width, first_arg + 2 + 7 * charges
       acquire = acquire or general()
       answer(acquire({ unpack(keys, first_key, keys_end) }, { 'take', unpack(args, first_arg + 3, args_end) }))
     else
@@ -47,7 +47,7 @@ local function decide_all()
         keys[answers] = reply
       else
         acquire = acquire or general()
-        answer(acquire({ key }, { 'take', 's', count, window, string.sub(numbers, 13), '1', '0', '', '' }))
+        answer(acquire({ key }, { 'take', 's', count, window, '1', '0', '', '' }))
       end
     end
   end

@@ -5,7 +5,9 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use super::RedisStore;
+use crate::algorithm;
 use crate::error::{StoreError, StoreErrorKind};
+use crate::store::verdict::{Decided, combine};
 use crate::store::{Change, Charge, Settlement};
 use crate::verdict::{Hit, Hits, Verdict};
 
@@ -81,57 +83,34 @@ impl RedisStore {
 /// What one slot says, and the places of its charges.
 type Answer = (Result<Verdict, StoreError>, Vec<usize>);
 
-/// One verdict for the call.
+/// One verdict for the call, from the charge that each slot tells of.
 fn combined(charges: usize, answers: Vec<Answer>) -> Result<Verdict, StoreError> {
-    let mut all = Hits::from_elem(Hit::NONE, charges);
-    let mut allowed: Option<(u32, u64, usize)> = None;
-    let mut denied: Option<(u64, u64, usize)> = None;
-    let mut impossible: Option<usize> = None;
+    // Counts neither as one that fits nor as one that refuses.
+    let untold = Decided {
+        answer: algorithm::Answer::Never,
+        observe: true,
+    };
+    let (mut all, mut decided) = (Hits::from_elem(Hit::NONE, charges), vec![untold; charges]);
     for (verdict, group) in answers {
-        match verdict? {
-            Verdict::Allowed {
-                tightest,
-                remaining,
-                reset_after,
-                hits,
-            } => {
+        let verdict = verdict?;
+        let place = match &verdict {
+            Verdict::Allowed { tightest, hits, .. } => {
                 for (place, hit) in group.iter().zip(hits) {
-                    all[*place] = hit;
+                    all[*place] = *hit;
                 }
-                let one = (remaining, reset_after, group[tightest]);
-                allowed = allowed
-                    .filter(|other| (other.0, other.2) < (one.0, one.2))
-                    .or(Some(one));
+                *tightest
             }
-            Verdict::Denied {
-                longest,
-                retry_after,
-                reset_after,
-            } => {
-                let one = (retry_after, reset_after, group[longest]);
-                denied = denied.filter(|other| other.0 >= one.0).or(Some(one));
-            }
-            Verdict::Impossible { which } => {
-                let which = group[which];
-                impossible = Some(impossible.map_or(which, |other| other.min(which)));
-            }
-        }
+            Verdict::Denied { longest, .. } => *longest,
+            Verdict::Impossible { which } => *which,
+        };
+        decided[group[place]] = Decided {
+            answer: algorithm::Answer::of(&verdict),
+            observe: false,
+        };
     }
-    if let Some(which) = impossible {
-        return Ok(Verdict::Impossible { which });
+    let mut verdict = combine(&decided);
+    if let Verdict::Allowed { hits, .. } = &mut verdict {
+        *hits = all;
     }
-    if let Some((retry_after, reset_after, longest)) = denied {
-        return Ok(Verdict::Denied {
-            longest,
-            retry_after,
-            reset_after,
-        });
-    }
-    let (remaining, reset_after, tightest) = allowed.unwrap_or_default();
-    Ok(Verdict::Allowed {
-        tightest,
-        remaining,
-        reset_after,
-        hits: all,
-    })
+    Ok(verdict)
 }

@@ -1,5 +1,6 @@
 //! Refusals that still hold, told without asking the server: a client that knocks at full speed costs it next to nothing.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -53,6 +54,7 @@ pub(super) struct Refusal {
     cost: u32,
     sent: Instant,
     heard: Instant,
+    remaining: u32,
     retry_after: Duration,
     reset_after: Duration,
     /// Whether a call is asking if it still holds.
@@ -70,12 +72,21 @@ pub(super) enum Look {
 #[must_use]
 pub(super) struct Asked {
     denials: Arc<Denials>,
+    sent: Instant,
+    /// The charges of the call whose refusals are kept, each with its place.
+    charges: SmallVec<[(usize, AskedCharge); 2]>,
+}
+
+/// One charge of a call that asks.
+#[derive(Clone, Copy)]
+struct AskedCharge {
     id: Id,
     policy: Policy,
     cost: u32,
-    sent: Instant,
     epoch: u64,
-    /// Whether it asks on behalf of others, who are refused meanwhile.
+    /// The refusal of it that holds, if one is known.
+    known: Option<Refusal>,
+    /// Whether it asks on behalf of others, which are refused meanwhile.
     doubts: bool,
 }
 
@@ -99,55 +110,88 @@ impl Denials {
         })
     }
 
-    /// Whether this call is sure to be refused. It is if one that weighed no more was, by the same policy, not long ago.
+    /// Whether this call is sure to be refused. It is if one of its charges is: one that weighed no more was refused, by the same policy,
+    /// not long ago.
     ///
-    /// `None` if nothing is kept of such a call: of one with several charges, one that observes, and one that comes with its time.
+    /// `None` if nothing is kept of such a call: of one whose charges all observe or come with their time, and of one that can never be
+    /// admitted.
     pub(super) fn look(self: &Arc<Self>, charges: &[Charge], now: Instant) -> Option<Look> {
-        let [charge] = charges else { return None };
-        if charge.observe || charge.at.is_some() {
+        if charges.iter().any(|charge| charge.cost > charge.policy.count()) {
             return None;
         }
-        let id = Id::of(&charge.key);
-        let place = place(id);
-        let shard = &self.shards[place];
-        let mut known = shard.lock();
-        let epoch = known.epoch;
-        let mut doubts = false;
-        if let Some(refusal) = known.refusals.get_mut(&id)
-            && refusal.is_of(charge)
-            && refusal.holds(now)
-            && !self.blind.load(Ordering::Relaxed)
-        {
-            if refusal.doubted || now.duration_since(refusal.sent) < self.staleness {
-                told::keep(Told {
-                    denials: self.id,
-                    shard: place,
-                    version: shard.version.load(Ordering::Relaxed),
-                    id,
-                    refusal: *refusal,
-                    until: refusal.sent + self.staleness.min(refusal.retry_after),
-                });
-                return Some(Look::Refused(refusal.verdict(now)));
-            }
-            refusal.doubted = true;
-            doubts = true;
+        let kept = charges.iter().enumerate().filter(|(_, charge)| is_kept(charge));
+        let mut asked: SmallVec<[(usize, AskedCharge); 2]> =
+            kept.map(|(place, charge)| (place, self.ask(charge, now))).collect();
+        if asked.is_empty() {
+            return None;
         }
-        drop(known);
+        let blind = self.blind.load(Ordering::Relaxed);
+        let refuses = |charge: &AskedCharge| {
+            let fresh = |refusal: &Refusal| refusal.doubted || now.duration_since(refusal.sent) < self.staleness;
+            charge.known.filter(|refusal| !blind && fresh(refusal))
+        };
+        let refusals = || asked.iter().filter_map(|(place, charge)| Some((*place, refuses(charge)?)));
+        let longest = refusals().max_by_key(|(place, refusal)| (refusal.left(now), Reverse(*place)));
+        // A block begins with the first call that exceeds its limit, which only the server can tell.
+        let may_begin_a_block = |(place, charge): (usize, &Charge)| {
+            charge.policy.block_span() > 0 && refusals().all(|(refused, _)| refused != place)
+        };
+        if let Some((place, refusal)) = longest
+            && !charges.iter().enumerate().any(may_begin_a_block)
+        {
+            if let [charge] = charges {
+                self.keep_told(charge, refusal);
+            }
+            return Some(Look::Refused(refusal.verdict(now, place)));
+        }
+        for (_, charge) in &mut asked {
+            charge.doubts = !blind && charge.known.is_some() && self.doubt(charge.id);
+        }
         Some(Look::Ask(Asked {
             denials: Arc::clone(self),
+            sent: now,
+            charges: asked,
+        }))
+    }
+
+    fn ask(&self, charge: &Charge, now: Instant) -> AskedCharge {
+        let id = Id::of(&charge.key);
+        let known = self.shard(id).lock();
+        let refusal = known.refusals.get(&id).copied();
+        AskedCharge {
             id,
             policy: charge.policy,
             cost: charge.cost,
-            sent: now,
-            epoch,
-            doubts,
-        }))
+            epoch: known.epoch,
+            known: refusal.filter(|refusal| refusal.is_of(charge) && refusal.holds(now)),
+            doubts: false,
+        }
+    }
+
+    /// Has others refused while one call asks. Returns whether this is the one.
+    fn doubt(&self, id: Id) -> bool {
+        let mut known = self.shard(id).lock();
+        let refusal = known.refusals.get_mut(&id);
+        refusal.is_some_and(|refusal| !std::mem::replace(&mut refusal.doubted, true))
+    }
+
+    fn keep_told(&self, charge: &Charge, refusal: Refusal) {
+        let id = Id::of(&charge.key);
+        let shard = place(id);
+        told::keep(Told {
+            denials: self.id,
+            shard,
+            version: self.shards[shard].version.load(Ordering::Acquire),
+            id,
+            refusal,
+            until: refusal.sent + self.staleness.min(refusal.retry_after),
+        });
     }
 
     /// What [`look`](Self::look) would refuse too, if this thread has told so not long ago.
     #[inline]
     pub(super) fn told(&self, charge: &Charge, now: impl FnOnce() -> Instant) -> Option<Verdict> {
-        if charge.observe || charge.at.is_some() {
+        if !is_kept(charge) {
             return None;
         }
         told::look(Id::of(&charge.key), |told| {
@@ -159,7 +203,7 @@ impl Denials {
             }
             let now = now();
             let holds = now < told.until && told.refusal.is_of(charge);
-            holds.then(|| told.refusal.verdict(now))
+            holds.then(|| told.refusal.verdict(now, 0))
         })
     }
 
@@ -182,6 +226,11 @@ impl Denials {
     fn shard(&self, id: Id) -> &Shard {
         &self.shards[place(id)]
     }
+}
+
+/// Whether refusals of such a charge are kept.
+const fn is_kept(charge: &Charge) -> bool {
+    !charge.observe && charge.at.is_none()
 }
 
 const fn place(id: Id) -> usize {
@@ -225,18 +274,20 @@ impl Refusal {
         now.duration_since(self.sent) < self.retry_after
     }
 
-    /// What is left of the waits from when they were heard of: who waits as long is not refused for coming too early.
+    /// What is left of the wait from when it was heard of: who waits as long is not refused for coming too early.
+    fn left(&self, now: Instant) -> Duration {
+        self.retry_after.saturating_sub(now.duration_since(self.heard))
+    }
+
+    /// As a verdict on the charge in this place.
     #[inline]
-    fn verdict(&self, now: Instant) -> Verdict {
-        let since = now.duration_since(self.heard);
-        let left = |time: Duration| {
-            let left = time.saturating_sub(since);
-            left.as_secs() * 1_000_000 + u64::from(left.subsec_nanos().div_ceil(1_000))
-        };
+    fn verdict(&self, now: Instant, place: usize) -> Verdict {
+        let micros = |left: Duration| left.as_secs() * 1_000_000 + u64::from(left.subsec_nanos().div_ceil(1_000));
         Verdict::Denied {
-            longest: 0,
-            retry_after: left(self.retry_after),
-            reset_after: left(self.reset_after),
+            longest: place,
+            remaining: self.remaining,
+            retry_after: micros(self.left(now)),
+            reset_after: micros(self.reset_after.saturating_sub(now.duration_since(self.heard))),
         }
     }
 }
@@ -248,49 +299,59 @@ impl Asked {
         if blind.load(Ordering::Relaxed) != fails {
             blind.store(fails, Ordering::Relaxed);
         }
-        let shard = self.denials.shard(self.id);
+        for (place, charge) in &self.charges {
+            let refusal = match *answer {
+                Ok(Verdict::Denied {
+                    longest,
+                    remaining,
+                    retry_after,
+                    reset_after,
+                }) if longest == *place => Some(Refusal {
+                    policy: charge.policy,
+                    cost: charge.cost,
+                    sent: self.sent,
+                    heard: now,
+                    remaining,
+                    retry_after: Duration::from_micros(retry_after),
+                    reset_after: Duration::from_micros(reset_after),
+                    doubted: false,
+                }),
+                // Nothing is said of the others.
+                Ok(Verdict::Denied { .. }) => continue,
+                // Admitted, or what is known cannot be asked for any more.
+                _ => None,
+            };
+            self.denials.replace(charge, self.sent, refusal);
+        }
+    }
+}
+
+impl Denials {
+    /// Puts what was answered to a call in the place of what is known, unless that is the answer to a later call.
+    fn replace(&self, charge: &AskedCharge, sent: Instant, refusal: Option<Refusal>) {
+        let shard = self.shard(charge.id);
         let mut known = shard.lock();
-        let before = known.refusals.get(&self.id);
-        // What is known may be the answer to a later call.
-        if before.is_some_and(|before| before.sent > self.sent) {
+        let before = known.refusals.get(&charge.id);
+        if before.is_some_and(|before| before.sent > sent) {
             return;
         }
         if before.is_some() {
             shard.version.fetch_add(1, Ordering::Release);
         }
-        match *answer {
-            Ok(Verdict::Denied {
-                retry_after,
-                reset_after,
-                ..
-            }) => {
-                if known.epoch == self.epoch {
-                    let refusal = Refusal {
-                        policy: self.policy,
-                        cost: self.cost,
-                        sent: self.sent,
-                        heard: now,
-                        retry_after: Duration::from_micros(retry_after),
-                        reset_after: Duration::from_micros(reset_after),
-                        doubted: false,
-                    };
-                    known.keep(self.id, refusal);
-                }
-            }
-            // Admitted, or what is known cannot be asked for any more.
-            _ => {
-                known.refusals.remove(&self.id);
-            }
+        match refusal {
+            Some(refusal) if known.epoch == charge.epoch => known.keep(charge.id, refusal),
+            Some(_) => {}
+            None => drop(known.refusals.remove(&charge.id)),
         }
     }
 }
 
 impl Drop for Asked {
     fn drop(&mut self) {
-        if self.doubts
-            && let Some(refusal) = self.denials.shard(self.id).lock().refusals.get_mut(&self.id)
-        {
-            refusal.doubted = false;
+        for (_, charge) in self.charges.iter().filter(|(_, charge)| charge.doubts) {
+            if let Some(refusal) = self.denials.shard(charge.id).lock().refusals.get_mut(&charge.id) {
+                refusal.doubted = false;
+            }
         }
     }
 }
@@ -329,6 +390,7 @@ mod tests {
     fn denied(micros: u64) -> Result<Verdict, StoreError> {
         Ok(Verdict::Denied {
             longest: 0,
+            remaining: 0,
             retry_after: micros,
             reset_after: micros,
         })
@@ -372,13 +434,62 @@ mod tests {
         }
         assert!(!is_refused(&denials, charge("b"), soon));
         for unlike in [
-            &[Charge { observe: true, ..mine }][..],
-            &[Charge { at: Some(0), ..mine }],
-            &[mine, charge("b")],
+            Charge { observe: true, ..mine },
+            Charge { at: Some(0), ..mine },
+            Charge { cost: 6, ..mine },
         ] {
-            assert!(denials.look(unlike, soon).is_none());
+            assert!(denials.look(&[unlike], soon).is_none());
         }
         assert!(Denials::new(Duration::ZERO).is_none());
+    }
+
+    fn no_block(client: &str) -> Charge {
+        let policy = Policy::sliding_window(5, Duration::from_secs(600));
+        Charge { policy, ..charge(client) }
+    }
+
+    #[test]
+    fn f_57_a_call_by_several_rules_is_refused_by_the_rule_that_refused_one() {
+        let denials = Denials::new(STALENESS).expect("it is on");
+        let (now, stack) = (Instant::now(), ["a", "b", "c"].map(no_block));
+        let refused_by = |charges: &[Charge], now| match denials.look(charges, now) {
+            Some(Look::Refused(Verdict::Denied { longest, .. })) => Some(longest),
+            _ => None,
+        };
+        let asked = denials.look(&stack, now);
+        let Some(Look::Ask(asked)) = asked else { panic!("nothing is known yet") };
+        let by_the_second = Ok(Verdict::Denied {
+            longest: 1,
+            remaining: 0,
+            retry_after: 9_000_000,
+            reset_after: 9_000_000,
+        });
+        asked.answered(&by_the_second, now);
+        let soon = now + Duration::from_millis(500);
+        assert_eq!(refused_by(&stack, soon), Some(1));
+        assert_eq!(refused_by(&stack[1..], soon), Some(0), "whatever its place is");
+        assert_eq!(refused_by(&[stack[0], stack[2]], soon), None, "the others refused nothing");
+        let may_begin_a_block = [stack[1], charge("d")];
+        assert_eq!(refused_by(&may_begin_a_block, soon), None, "only the server begins it");
+        let can_never_be = [stack[1], Charge { cost: 6, ..no_block("d") }];
+        assert_eq!(refused_by(&can_never_be, soon), None);
+        let observes = [stack[1], Charge { observe: true, ..no_block("d") }];
+        assert_eq!(refused_by(&observes, soon), Some(0));
+
+        // Stale: one call asks, and the others are refused meanwhile.
+        let later = now + STALENESS;
+        let Some(Look::Ask(asked)) = denials.look(&stack, later) else { panic!("it is stale") };
+        assert_eq!(refused_by(&stack, later), Some(1));
+        asked.answered(
+            &Ok(Verdict::Allowed {
+                tightest: 0,
+                remaining: 0,
+                reset_after: 0,
+                hits: crate::verdict::Hits::new(),
+            }),
+            later,
+        );
+        assert_eq!(refused_by(&stack, later), None, "it was admitted");
     }
 
     #[test]
@@ -564,7 +675,7 @@ mod tests {
                                 }
                             }
                             Some(Look::Ask(asked)) => {
-                                asked_again += usize::from(asked.doubts);
+                                asked_again += asked.charges.iter().filter(|(_, charge)| charge.doubts).count();
                                 at(&mut events, time + draw(WAY), Event::Arrives(charge, asked));
                             }
                             None => panic!("it has one charge"),

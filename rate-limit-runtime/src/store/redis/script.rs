@@ -23,7 +23,7 @@ const ACQUIRE: &str = include_str!("acquire.lua");
 const SLIDING_LOG: &str = include_str!("sliding_log.lua");
 const ACQUIRE_LOG: &str = include_str!("acquire_log.lua");
 /// What is left of it, as `acquire` takes it.
-const AS_CHARGE: &str = "local ARGV = { 'take', 's', count, window, string.sub(numbers, 13), '1', '0', '', '' }\n";
+const AS_CHARGE: &str = "local ARGV = { 'take', 's', count, window, '1', '0', '', '' }\n";
 const ACQUIRE_MANY: &str = include_str!("acquire_many.lua");
 /// Shorter, and found once.
 const NAMES: &str = "local call, pack, read = redis.call, struct.pack, struct.unpack\n";
@@ -279,8 +279,7 @@ fn add_charges(cmd: &mut Cmd, charges: &[Charge]) {
         cmd.arg(tag(policy.algorithm()))
             .arg(policy.count())
             .arg(policy.span())
-            .arg(expiry(*policy));
-        cmd.arg(cost)
+            .arg(cost)
             .arg(policy.block_span())
             .arg(if *observe { "o" } else { "" });
         match at {
@@ -324,6 +323,7 @@ fn next_verdict(rest: &mut &[u8], charges: usize) -> Option<Verdict> {
         },
         b'D' => Verdict::Denied {
             longest: place,
+            remaining: number(rest, 4)? as u32,
             retry_after: number(rest, 7)?,
             reset_after: number(rest, 7)?,
         },

@@ -1,40 +1,49 @@
 -- The sliding window log. Follows value.lua.
 --
 -- The value is in one of two layouts:
---   list  'L' expiry:7, then the entries, 7 bytes each, oldest first; for a count of up to 128
---   ring  'R' expiry:7 size:4 head:4 length:4, then `size` slots of 7 bytes; for a larger count
+--   list  'l' expiry:7 window:7, then the entries, 7 bytes each, oldest first; for a count of up to 128
+--   ring  'r' expiry:7 window:7 size:4 head:4 length:4, then `size` slots of 7 bytes; for a larger count
 -- An entry is the time of an admission and the id of its hit: no two have one. `expiry` is when the key goes.
+-- `window` is the longest of the policies that charged the log since it was last empty: entries are kept for that
+-- long. Values 'L' and 'R' of an earlier version lack it.
 
-local LIST_MAX, LIST_HEAD, RING_HEAD = 128, 8, 20
+local LIST_MAX, RING_NUMBERS = 128, 12
+-- The bytes before the numbers of a ring or the entries of a list, by the tag.
+local HEADS = { l = 15, r = 15, L = 8, R = 8 }
 -- How far entries may run ahead of the clock, since no two have one time: those of one batch do.
 local AHEAD = 1000
 
--- The log that was read last.
-local key, as_ring, window, expiry_ms
-local value, ring, expiry, size, head, length
--- What was decided on it last.
-local newest, live, expired, cost
+-- The log that was read last. `head_bytes` are before its entries, `kept` is its window.
+local key, value, ring, expiry, kept, size, head, length, head_bytes, current
+-- What was decided last: `window` and `limit` of the policy.
+local window, limit, newest, live, cost
 
--- Reads the header, and of a list the entries too. Returns an error reply if the value is not ours.
+-- Reads the header, and of a list the entries too. Returns an error reply if the value is of something else.
 local function load(of, read_header_only)
-  key, ring, expiry, length = of, false, nil, 0
-  value = read_header_only and redis.call('GETRANGE', key, '0', '19') or redis.call('GET', key)
+  key, ring, expiry, kept, length, current = of, false, nil, 0, 0, true
+  value = read_header_only and redis.call('GETRANGE', key, '0', '26') or redis.call('GET', key)
   if not value or value == '' then
     return
   end
   local tag = string.sub(value, 1, 1)
-  if (tag ~= 'L' and tag ~= 'R') or #value < LIST_HEAD then
+  local fixed = HEADS[tag]
+  if not fixed or #value < fixed then
     return foreign()
   end
+  current, head_bytes = fixed == 15, fixed
   expiry = struct.unpack('<I7', value, 2)
-  if expiry >= IMPLAUSIBLE then
+  if current then
+    kept = struct.unpack('<I7', value, 9)
+  end
+  if expiry >= IMPLAUSIBLE or kept >= IMPLAUSIBLE then
     return foreign()
   end
-  if tag == 'R' then
-    if #value < RING_HEAD then
+  if tag == 'r' or tag == 'R' then
+    head_bytes = fixed + RING_NUMBERS
+    if #value < head_bytes then
       return foreign()
     end
-    ring, size, head, length = true, struct.unpack('<I4I4I4', value, 9)
+    ring, size, head, length = true, struct.unpack('<I4I4I4', value, fixed + 1)
     if size == 0 or head >= size or length > size then
       return foreign()
     end
@@ -42,7 +51,7 @@ local function load(of, read_header_only)
     if read_header_only then
       value = redis.call('GET', key)
     end
-    length = (#value - LIST_HEAD) / 7
+    length = (#value - head_bytes) / 7
     if length ~= math.floor(length) then
       return foreign()
     end
@@ -50,17 +59,17 @@ local function load(of, read_header_only)
 end
 
 local function slot_offset(slot)
-  return string.format('%.0f', RING_HEAD + 7 * slot)
+  return string.format('%.0f', head_bytes + 7 * slot)
 end
 
 -- The time of entry `i`, the oldest being 1.
 local function entry(i)
   if ring then
-    local from = RING_HEAD + 7 * ((head + i - 1) % size)
+    local from = head_bytes + 7 * ((head + i - 1) % size)
     local packed = redis.call('GETRANGE', key, string.format('%.0f', from), string.format('%.0f', from + 6))
     return (struct.unpack('<I7', packed))
   end
-  return (struct.unpack('<I7', value, LIST_HEAD + 7 * i - 6))
+  return (struct.unpack('<I7', value, head_bytes + 7 * i - 6))
 end
 
 -- How many entries are at `time` or before. Steps double from the old end, where as a rule little is found, then halve.
@@ -91,53 +100,63 @@ local function packed(first, last, latest)
   return table.concat(entries)
 end
 
--- Writes these entries as the whole value, in the layout that the count asks for, with a fresh expiry.
-local function rewrite(entries, count)
+-- Writes these entries as the whole value, as a ring for more than a list may have, with a fresh expiry.
+local function rewrite(entries, as_ring, slots)
   length = #entries / 7
-  expiry = now + 2 * window
+  expiry = now + 2 * kept
   if as_ring then
-    size, head = math.max(count, length), 0
-    value = 'R' .. struct.pack('<I7I4I4I4', expiry, size, head, length) .. entries
+    size, head = math.max(slots, length), 0
+    value = 'r' .. struct.pack('<I7I7I4I4I4', expiry, kept, size, head, length) .. entries
   else
-    value = 'L' .. struct.pack('<I7', expiry) .. entries
+    value = 'l' .. struct.pack('<I7I7', expiry, kept) .. entries
   end
-  redis.call('SET', key, value, 'PX', expiry_ms)
-  ring = as_ring
+  redis.call('SET', key, value, 'PX', milliseconds(2 * kept))
+  ring, current, head_bytes = as_ring, true, as_ring and 27 or 15
 end
 
 -- Writes these entries in the layout that there is, and leaves the expiry.
 local function replace(entries)
-  if ring then
-    length = #entries / 7
-    value = 'R' .. struct.pack('<I7I4I4I4', expiry, size, 0, length) .. entries
-  else
-    value = string.sub(value, 1, LIST_HEAD) .. entries
-  end
   if entries == '' then
     redis.call('DEL', key)
+    return
+  end
+  if ring then
+    value = string.sub(value, 1, head_bytes - RING_NUMBERS) .. struct.pack('<I4I4I4', size, 0, #entries / 7) .. entries
   else
-    redis.call('SET', key, value, 'KEEPTTL')
+    value = string.sub(value, 1, head_bytes) .. entries
+  end
+  redis.call('SET', key, value, 'KEEPTTL')
+end
+
+-- Keeps the entries for a window of this length from now on.
+local function keep_for(longest)
+  kept, expiry = longest, now + 2 * longest
+  if current then
+    redis.call('SETRANGE', key, '1', struct.pack('<I7I7', expiry, kept))
+    redis.call('PEXPIRE', key, milliseconds(2 * kept))
+  else
+    rewrite(packed(1, length, newest), ring, size)
   end
 end
 
-local limit
 local sliding_window = {}
 
-function sliding_window.decide(of, weight, count, span, ms, take)
-  cost, limit, window, expiry_ms, as_ring = weight, count, span, ms, count > LIST_MAX
-  if cost > count then
+function sliding_window.decide(of, weight, count, span, take)
+  if weight > count then
     return 'I'
   end
-  local failed = load(of, as_ring)
+  local failed = load(of, count > LIST_MAX)
   if failed then
     return failed
   end
+  cost, limit, window = weight, count, span
   newest = length > 0 and entry(length) or 0
   -- Entries further ahead were written before the clock stepped back. They are brought back to now, for good, so that
   -- nobody waits longer than one window for them.
   if newest > now + AHEAD then
     if take then
-      rewrite(packed(1, length, now), count)
+      kept = math.max(kept, span)
+      rewrite(packed(1, length, now), ring, size)
     end
     newest = now
   end
@@ -148,15 +167,15 @@ function sliding_window.decide(of, weight, count, span, ms, take)
   if cost > 0 and length >= in_the_way then
     local wait = math.min(entry(length - in_the_way + 1), newest) + window - now
     if wait > 0 then
-      -- The key must outlive its entries, also under a longer window than the one it was written under.
-      if take and expiry < newest + window then
-        rewrite(packed(1, length, newest), count)
+      -- The entries count on, also under a longer window than they were written under.
+      if take and (kept < window or expiry < newest + kept) then
+        keep_for(math.max(kept, window))
       end
-      return 'D', wait, reset_after
+      local free = cost > 1 and math.max(count - length + count_until(now - window), 0) or 0
+      return 'D', free, wait, reset_after
     end
   end
-  expired = count_until(now - window)
-  live = length - expired
+  live = length - count_until(now - window)
   local remaining = math.max(count - live - cost, 0)
   return 'A', remaining, cost > 0 and math.max(newest + 1 - now, 0) + window or (live > 0 and reset_after or 0)
 end
@@ -165,27 +184,42 @@ function sliding_window.charge()
   if cost == 0 then
     return live > 0 and newest or 0
   end
+  -- Entries are kept for the longest window, and no more of them than the layout has room for.
+  local longest = math.max(kept, window)
+  local expired = count_until(now - longest)
+  if expired == length then
+    longest = window
+  end
+  local room = limit > LIST_MAX and limit or LIST_MAX
+  if ring and expired < length then
+    room = math.max(room, size)
+  end
+  expired = math.max(expired, length + cost - room)
+  local stays = length - expired
+  local as_ring = limit > LIST_MAX or (ring and (stays + cost > LIST_MAX or longest > window))
   local hit = math.max(now, newest + 1)
   local added = string.rep(struct.pack('<I7', hit), cost)
-  local lasts = expiry and expiry - now >= window and expiry - now <= 2 * window
-  if live == 0 or ring ~= as_ring or (ring and size ~= limit) then
-    rewrite(packed(expired + 1, length, newest) .. added, limit)
+  local lasts = current and kept == longest and expiry and expiry - now >= kept and expiry - now <= 2 * kept
+  if stays == 0 or ring ~= as_ring or not current or (ring and size ~= room) then
+    kept = longest
+    rewrite(packed(expired + 1, length, newest) .. added, as_ring, room)
   elseif ring then
     head = (head + expired) % size
     for i = 0, cost - 1 do
-      redis.call('SETRANGE', key, slot_offset((head + live + i) % size), struct.pack('<I7', hit))
+      redis.call('SETRANGE', key, slot_offset((head + stays + i) % size), struct.pack('<I7', hit))
     end
     if not lasts then
-      expiry = now + 2 * window
-      redis.call('PEXPIRE', key, expiry_ms)
+      kept, expiry = longest, now + 2 * longest
+      redis.call('PEXPIRE', key, milliseconds(2 * longest))
     end
-    redis.call('SETRANGE', key, '1', struct.pack('<I7I4I4I4', expiry, size, head, live + cost))
+    redis.call('SETRANGE', key, '1', struct.pack('<I7I7I4I4I4', expiry, kept, size, head, stays + cost))
   else
-    local entries = string.sub(value, LIST_HEAD + 1 + 7 * expired) .. added
+    local entries = string.sub(value, head_bytes + 1 + 7 * expired) .. added
     if lasts then
-      redis.call('SET', key, string.sub(value, 1, LIST_HEAD) .. entries, 'KEEPTTL')
+      redis.call('SET', key, string.sub(value, 1, head_bytes) .. entries, 'KEEPTTL')
     else
-      rewrite(entries, limit)
+      kept = longest
+      rewrite(entries, false)
     end
   end
   return hit
@@ -209,9 +243,10 @@ function sliding_window.settle(of, change, hit)
   elseif upto == length then
     redis.call('DEL', key)
   elseif ring then
-    redis.call('SETRANGE', key, '12', struct.pack('<I4I4', (head + upto) % size, length - upto))
+    local at = string.format('%.0f', head_bytes - 8)
+    redis.call('SETRANGE', key, at, struct.pack('<I4I4', (head + upto) % size, length - upto))
   elseif upto > 0 then
-    replace(string.sub(value, LIST_HEAD + 1 + 7 * upto))
+    replace(string.sub(value, head_bytes + 1 + 7 * upto))
   end
 end
 

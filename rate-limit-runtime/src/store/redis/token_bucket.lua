@@ -1,41 +1,73 @@
 -- The token bucket. Follows value.lua.
 --
--- The value is 'B' full_at:7 refill:7 taken:7; the tag is 'E' once events came with their time. `full_at` is when the bucket is
--- full again, reckoned with `refill`, the time of one token. `taken` grows by one with each token and starts at the time; what it
--- is after a hit is the id of the hit. The key goes when the bucket is full, and a day later if events come with their time, since
--- they may come late.
+-- The value is 'b' full_at:7 refill:7 taken:7 changed_at:7; the tag is 'e' once events came with their time.
+-- `full_at` is when the bucket is full again, reckoned with `refill`, the time of one token, by the policy that
+-- charged it last. `changed_at` is when it last changed. `taken` grows by one with each token and starts at the
+-- time; its value after a hit is the id of the hit. The key goes when the bucket is full, and a day after that and
+-- after the last change if events come with their time, since they may come late. Values 'B' and 'E' of an earlier
+-- version lack `changed_at`.
+--
+-- Each policy sees the tokens that were missing at `changed_at` come back at the faster of its own refill and that
+-- of the last, and no more of them missing than its capacity.
 
 local LATENESS = 86400000000
+-- The longest time of a policy, the most that conversion leaves owed.
+local LONGEST = 3153600000000000
 
-local bucket_key, bucket_cost, bucket_refill, bucket_time, comes_with_time
-local full_at, taken, timed
+local full_at, refill, taken, changed_at, timed
+-- What was decided last.
+local bucket_key, bucket_cost, bucket_refill, bucket_full, bucket_timed
 
 local function load_bucket(key)
   local value = redis.call('GET', key)
   if not value then
-    full_at, bucket_refill, taken, timed = 0, 0, 0, false
+    full_at, refill, taken, changed_at, timed = 0, 0, 0, 0, false
     return
   end
   local tag = string.sub(value, 1, 1)
-  if #value ~= 22 or (tag ~= 'B' and tag ~= 'E') then
+  if tag == 'b' or tag == 'e' then
+    if #value ~= 29 then
+      return foreign()
+    end
+    full_at, refill, taken, changed_at = struct.unpack('<I7I7I7I7', value, 2)
+  elseif #value == 22 and (tag == 'B' or tag == 'E') then
+    full_at, refill, taken = struct.unpack('<I7I7I7', value, 2)
+    changed_at = now
+  else
     return foreign()
   end
-  timed = tag == 'E'
-  full_at, bucket_refill, taken = struct.unpack('<I7I7I7', value, 2)
-  if full_at >= IMPLAUSIBLE or bucket_refill == 0 then
+  timed = tag == 'e' or tag == 'E'
+  if full_at >= IMPLAUSIBLE or changed_at >= IMPLAUSIBLE or refill == 0 then
     return foreign()
   end
 end
 
 local function store_bucket(key)
   local keep = math.max(full_at - now, 0) + (timed and LATENESS or 0)
-  local value = (timed and 'E' or 'B') .. struct.pack('<I7I7I7', full_at, bucket_refill, taken)
-  redis.call('SET', key, value, 'PX', string.format('%.0f', math.ceil(keep / 1000) + 1))
+  local value = (timed and 'e' or 'b') .. struct.pack('<I7I7I7I7', full_at, refill, taken, changed_at)
+  redis.call('SET', key, value, 'PX', milliseconds(keep))
+end
+
+-- As many tokens at the refill `to` as `time` is at the refill `from`, rounded up. The product may be above what is
+-- exact here, by one microsecond.
+local function scaled(time, to, from)
+  local rest = math.fmod(time, from)
+  return math.min(quotient(time, from) * to + math.ceil(rest * to / from), LONGEST)
+end
+
+-- Keeps what is missing as it was, if the clock stepped back since the last change. Returns whether it did.
+local function heal_bucket()
+  if changed_at <= now then
+    return false
+  end
+  full_at = full_at > changed_at and now + full_at - changed_at or math.min(full_at, now)
+  changed_at = now
+  return true
 end
 
 local token_bucket = {}
 
-function token_bucket.decide(key, cost, capacity, refill, _, take, at)
+function token_bucket.decide(key, cost, capacity, own, take, at)
   if cost > capacity then
     return 'I'
   end
@@ -43,37 +75,45 @@ function token_bucket.decide(key, cost, capacity, refill, _, take, at)
   if failed then
     return failed
   end
-  local whole = refill * capacity
-  local lacks = math.max(full_at - now, 0)
-  if bucket_refill ~= refill and bucket_refill > 0 then
-    -- The same tokens are missing, under the new refill. The product may be above what is exact here, by one microsecond.
-    local rest = math.fmod(lacks, bucket_refill)
-    lacks = quotient(lacks, bucket_refill) * refill + math.ceil(rest * refill / bucket_refill)
-  end
-  local healed = math.min(full_at, now) + math.min(lacks, whole)
-  local changed = healed ~= full_at or (lacks > 0 and bucket_refill ~= refill)
-  full_at = healed
-  bucket_key, bucket_cost, bucket_refill, bucket_time = key, cost, refill, math.min(at or now, now)
-  comes_with_time = at ~= nil
-  if changed and take then
-    -- For good, also at a refusal, or the wait that is told would not hold.
+  if heal_bucket() and take and refill > 0 then
+    -- For good, also at a refusal, or the client would wait until the clock is where it was.
     store_bucket(key)
   end
-
-  local missing = math.max(full_at - bucket_time, 0) + refill * cost
-  if cost > 0 and missing > whole then
-    return 'D', missing - whole, math.max(full_at - bucket_time, 0)
+  local pace = refill > 0 and math.min(refill, own) or own
+  local owed = math.max(full_at - changed_at, 0)
+  if own < refill then
+    owed = scaled(owed, own, refill)
   end
-  return 'A', quotient(math.max(whole - missing, 0), refill), missing
+  local judged = owed > 0 and changed_at + math.min(owed, pace * capacity) or full_at
+  local event = math.min(at or now, now)
+  local missing = math.max(judged - event, 0)
+  local free = quotient(math.max(pace * capacity - missing, 0), pace)
+  if cost > free then
+    return 'D', free, missing - pace * (capacity - cost), missing
+  end
+
+  -- When it is full after the charge, by the refill of the charge.
+  local full = owed > 0 and changed_at + owed or full_at
+  if full > now and own > pace then
+    full = now + scaled(full - now, own, refill)
+  end
+  full = math.max(full, event) + own * cost
+  bucket_key, bucket_cost, bucket_refill, bucket_full, bucket_timed = key, cost, own, full, timed or at ~= nil
+  local whole, left = own * capacity, full - event
+  local remaining = quotient(math.max(whole - left, 0), own)
+  if cost == 0 then
+    -- One more call may fit though more is owed than this policy sees.
+    remaining = math.max(remaining, math.min(free, 1))
+  end
+  return 'A', remaining, math.min(left, whole)
 end
 
 function token_bucket.charge()
   if bucket_cost == 0 then
     return full_at > now and taken or 0
   end
-  full_at = math.max(full_at, bucket_time) + bucket_refill * bucket_cost
+  full_at, refill, changed_at, timed = bucket_full, bucket_refill, now, bucket_timed
   taken = (taken == 0 and now or taken) + bucket_cost
-  timed = timed or comes_with_time
   store_bucket(bucket_key)
   return taken
 end
@@ -83,16 +123,21 @@ function token_bucket.settle(key, change, hit, cost)
   if failed then
     return failed
   end
+  local healed = heal_bucket()
   if full_at <= now or hit > taken then
+    if healed then
+      store_bucket(key)
+    end
     return
   end
   -- What later hits took stays missing.
-  local lacks, later = full_at - now, (taken - hit) * bucket_refill
+  local lacks, later = full_at - now, (taken - hit) * refill
   if change == 'u' then
     -- If the bucket was full since, what is missing now was all taken later.
-    full_at = now + math.max(lacks - bucket_refill * cost, math.min(lacks, later))
+    full_at = now + math.max(lacks - refill * cost, math.min(lacks, later))
   else
     full_at = now + math.min(lacks, later)
   end
+  changed_at = now
   store_bucket(key)
 end

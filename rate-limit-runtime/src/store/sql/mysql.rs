@@ -9,7 +9,7 @@ use sqlx::pool::PoolConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Row as _, query, query_as, raw_sql};
 use tokio::sync::OnceCell;
 
-use super::row::{Charged, Columns, Numbers, Row, Seen, in_order};
+use super::row::{Charged, Columns, Numbers, Seen, Swap, Untaken, in_order};
 use super::stored::Named;
 use super::trouble::{Code, Trouble, free, patience};
 use super::{Batch, MAX_BATCH, TestClock};
@@ -22,6 +22,7 @@ CREATE TABLE IF NOT EXISTS rate_limit (
     method BIGINT NOT NULL,
     full_at BIGINT NOT NULL,
     refill BIGINT NOT NULL CHECK (refill > 0),
+    changed_at BIGINT NOT NULL,
     PRIMARY KEY (client, method)
 ) ENGINE = InnoDB;
 CREATE TABLE IF NOT EXISTS rate_limit_methods (
@@ -43,11 +44,9 @@ pub(super) struct MySql {
     pool: MySqlPool,
     clock: TestClock,
     deadline: Duration,
-    made: Mutex<HashMap<Made, Arc<OnceCell<()>>>>,
+    /// Rows that are known to be there.
+    made: Mutex<HashMap<Columns, Arc<OnceCell<()>>>>,
 }
-
-/// A row that is known to be there, and the numbers that it is kept by: refill and a whole bucket.
-type Made = (Columns, i64, i64);
 
 /// A statement that ends at the deadline: on MariaDB, which takes what is in this comment as SQL. MySQL has no limit for a write that
 /// is below a second, and skips it.
@@ -64,13 +63,12 @@ fn hex(client: &[u8]) -> String {
 
 /// The parts of a take, with its numbers in them. A time that is read twice is read in the order that is against the client.
 struct Parts {
-    insert: String,
+    this: String,
+    now: String,
     event: String,
-    /// When the bucket is full, by the numbers of the charge.
-    full_at: String,
-    /// The same once the charge is taken.
-    taken: String,
-    /// What is missing then.
+    /// Whether the row goes by these numbers, and by a clock that did not step back since.
+    known: String,
+    /// What would be missing once the charge is taken, as far as this capacity sees it.
     missing: String,
     numbers: Numbers,
 }
@@ -84,77 +82,66 @@ impl Parts {
             whole,
             at,
         } = numbers;
-        let client = hex(&client);
         let event = at.map_or_else(|| now.to_owned(), |at| format!("LEAST({at}, {now})"));
-        let converted = format!(
-            "(CAST(LEAST(FLOOR((CAST(GREATEST(full_at - {now}, 0) AS DECIMAL(65)) * {refill} + refill - 1) / refill), {whole}) AS SIGNED) \
-             + LEAST(full_at, {now}))"
-        );
-        let full_at = format!("IF(refill = {refill} AND full_at - {now} <= {whole}, full_at, {converted})");
-        let taken = format!("(GREATEST({full_at}, {event}) + {takes})");
         Self {
-            insert: format!(
-                "INSERT INTO rate_limit (client, method, refill, full_at) VALUES (x'{client}', {method}, {refill}, "
-            ),
-            missing: format!("({taken} - {event})"),
+            this: format!("x'{}', {method}", hex(&client)),
+            known: format!("(refill = {refill} AND changed_at <= {now})"),
+            missing: format!("(GREATEST(LEAST(full_at, changed_at + {whole}) - {event}, 0) + {takes})"),
+            now: now.to_owned(),
             event,
-            full_at,
-            taken,
             numbers,
         }
     }
 
     /// Takes, and answers when the bucket is full, doubled, and one more if the charge was taken: as the id of the insertion, which is
-    /// the only number that the database sends back with a write.
+    /// the only number that the database sends back with a write. Each assignment sees those before it.
     fn take(&self) -> String {
         let Self {
-            insert,
+            this,
+            now,
             event,
-            full_at,
-            taken,
+            known,
             missing,
-            numbers,
+            numbers: Numbers {
+                takes, refill, whole, ..
+            },
         } = self;
-        let Numbers {
-            takes, refill, whole, ..
-        } = numbers;
         format!(
-            "{insert} LAST_INSERT_ID(({event} + {takes}) * 2 + 1) DIV 2) ON DUPLICATE KEY UPDATE \
-             full_at = LAST_INSERT_ID(IF({missing} <= {whole}, {taken} * 2 + 1, {full_at} * 2)) DIV 2, refill = {refill}"
+            "INSERT INTO rate_limit (client, method, refill, changed_at, full_at) \
+             VALUES ({this}, {refill}, {now}, LAST_INSERT_ID(({event} + {takes}) * 2 + 1) DIV 2) ON DUPLICATE KEY UPDATE \
+             full_at = LAST_INSERT_ID(IF({known} AND {missing} <= {whole}, (GREATEST(full_at, {event}) + {takes}) * 2 + 1, full_at * 2)), \
+             changed_at = IF(full_at % 2 = 1, {now}, changed_at), full_at = full_at DIV 2"
         )
     }
 
-    /// Takes, and answers what is missing then, doubled and one more; or if the charge was not taken, the wait, doubled.
+    /// Takes, and answers what is missing then, doubled and one more; of a charge that was not taken what would be missing, doubled, and
+    /// 0 of a row that goes by other numbers. While the row is taken from `full_at` is negative, which `changed_at` sees.
     fn take_and_tell(&self) -> String {
         let Self {
-            insert,
+            this,
+            now,
             event,
-            full_at,
-            taken,
+            known,
             missing,
-            numbers,
+            numbers: Numbers {
+                takes, refill, whole, ..
+            },
         } = self;
-        let Numbers {
-            takes, refill, whole, ..
-        } = numbers;
+        let taken = format!("(GREATEST(full_at - {event}, 0) + {takes}) * 2 + 1");
         format!(
-            "{insert} {event} + {takes} + 0 * LAST_INSERT_ID({takes} * 2 + 1)) ON DUPLICATE KEY UPDATE \
-             full_at = IF(LAST_INSERT_ID(IF({missing} <= {whole}, {missing} * 2 + 1, GREATEST({missing} - {whole}, 1) * 2)) % 2 = 1, \
-             {taken}, {full_at}), refill = {refill}"
+            "INSERT INTO rate_limit (client, method, refill, changed_at, full_at) \
+             VALUES ({this}, {refill}, {now}, {event} + {takes} + 0 * LAST_INSERT_ID({takes} * 2 + 1)) ON DUPLICATE KEY UPDATE \
+             full_at = IF(LAST_INSERT_ID(IF({known}, IF({missing} <= {whole}, {taken}, {missing} * 2), 0)) % 2 = 1, \
+             -GREATEST(full_at, {event}) - {takes}, full_at), changed_at = IF(full_at < 0, {now}, changed_at), full_at = ABS(full_at)"
         )
     }
 
-    /// Makes the row, of a full bucket, or has the one there is kept by the numbers of the charge.
+    /// Makes the row, of a full bucket.
     fn make(&self) -> String {
-        let Self {
-            insert,
-            full_at,
-            numbers,
-            ..
-        } = self;
         format!(
-            "{insert} 0) ON DUPLICATE KEY UPDATE full_at = {full_at}, refill = {refill}",
-            refill = numbers.refill
+            "INSERT INTO rate_limit (client, method, refill, changed_at, full_at) VALUES ({}, {}, 0, 0) \
+             ON DUPLICATE KEY UPDATE full_at = full_at",
+            self.this, self.numbers.refill
         )
     }
 }
@@ -167,6 +154,7 @@ fn trouble(error: sqlx::Error) -> Trouble {
             Some(1205 | 1969 | 3024) => Code::Held,
             Some(1040 | 1053 | 1203) => Code::Down,
             Some(1146) => Code::NoTable,
+            Some(1054) => Code::OldTable,
             Some(1044 | 1045 | 1049 | 1142 | 1143 | 1290 | 1792 | 1836) => Code::Refused,
             _ => Code::Other,
         }
@@ -198,10 +186,17 @@ impl MySql {
     /// One attempt to charge a call: one statement, or one in a transaction for each of several charges.
     pub(super) async fn acquire(&self, charges: &[Charge], wait: Duration) -> Result<Vec<Charged>, Trouble> {
         let mut connection = self.free(wait).await?;
-        let [charge] = charges else {
-            return self.charge_all(&mut connection, charges).await;
+        let charged = match charges {
+            [charge] => vec![self.charge(&mut connection, charge, "").await?],
+            _ => self.charge_all(&mut connection, charges).await?,
         };
-        Ok(vec![self.charge(&mut connection, charge).await?])
+        for (charge, charged) in charges.iter().zip(&charged) {
+            // A refusal holds whether or not the row could be put right, and what is committed must not be asked again.
+            if let Some(change) = &charged.change {
+                let _ = self.swap(&mut connection, charge, change).await;
+            }
+        }
+        Ok(charged)
     }
 
     async fn charge_all(&self, connection: &mut MySqlConnection, charges: &[Charge]) -> Result<Vec<Charged>, Trouble> {
@@ -213,7 +208,7 @@ impl MySql {
             let one = if refused {
                 self.read(&mut transaction, charge).await?
             } else {
-                self.charge(&mut transaction, charge).await?
+                self.charge(&mut transaction, charge, "FOR UPDATE").await?
             };
             refused |= one.refuses(charge);
             charged[place] = Some(one);
@@ -227,35 +222,76 @@ impl MySql {
         Ok(charged.into_iter().flatten().collect())
     }
 
-    /// Takes what the charge weighs, if it is there, and asks for the time in the same round trip.
-    async fn charge(&self, connection: &mut MySqlConnection, charge: &Charge) -> Result<Charged, Trouble> {
+    /// Takes what the charge weighs, if it is there, and asks how the row stands in the same round trip: as it is now in a transaction
+    /// too, if `lock` says so.
+    async fn charge(
+        &self,
+        connection: &mut MySqlConnection,
+        charge: &Charge,
+        lock: &str,
+    ) -> Result<Charged, Trouble> {
         if let Some(charged) = Charged::without_asking(charge) {
             return Ok(charged);
         }
         if charge.cost == 0 {
             return self.read(connection, charge).await;
         }
-        let now = self.now();
+        let (now, Columns { client, method }) = (self.now(), Columns::of(&charge.key));
         let take = format!(
-            "{}; SELECT CAST(LAST_INSERT_ID() AS SIGNED) AS answer, {now} AS now",
-            Parts::new(charge, &now).take()
+            "{}; SELECT CAST(LAST_INSERT_ID() AS SIGNED) AS answer, full_at, refill, changed_at, {now} AS now FROM rate_limit \
+             WHERE client = x'{}' AND method = {method} {lock}",
+            Parts::new(charge, &now).take(),
+            hex(&client)
         );
         let row = raw_sql(self.limited(&take))
-            .fetch_one(connection)
+            .fetch_optional(&mut *connection)
             .await
             .map_err(trouble)?;
+        // Forgotten in between.
+        let row = row.ok_or(Trouble::LostRace)?;
         let answer: i64 = row.try_get("answer").map_err(trouble)?;
-        let (full_at, taken) = (answer / 2, answer % 2 == 1);
-        let now = row.try_get("now").map_err(trouble)?;
-        if taken {
-            return Ok(Charged::taken(charge, full_at, now));
+        let seen = Seen::read(&row).map_err(trouble)?;
+        if answer % 2 == 1 {
+            return Ok(Charged::taken(charge, answer / 2, seen.now));
         }
-        let refill = Numbers::of(charge).refill;
-        let seen = Seen {
-            row: Some(Row { full_at, refill }),
-            now,
-        };
-        seen.refused(charge).ok_or(Trouble::LostRace)
+        self.untaken(connection, charge, &seen).await
+    }
+
+    /// Refuses a charge that the statement did not take, or takes it from a row that goes by other numbers.
+    async fn untaken(
+        &self,
+        connection: &mut MySqlConnection,
+        charge: &Charge,
+        seen: &Seen,
+    ) -> Result<Charged, Trouble> {
+        match seen.untaken(charge) {
+            Untaken::Refused(charged) => Ok(charged),
+            Untaken::Take(charged, change) if self.swap(connection, charge, &change).await? => Ok(charged),
+            Untaken::Take(..) | Untaken::LostRace => Err(Trouble::LostRace),
+        }
+    }
+
+    /// Puts a row in the place of another. Returns whether that was still there.
+    async fn swap(
+        &self,
+        connection: &mut MySqlConnection,
+        charge: &Charge,
+        Swap { from, to }: &Swap,
+    ) -> Result<bool, Trouble> {
+        let Columns { client, method } = Columns::of(&charge.key);
+        let swap = format!(
+            "UPDATE rate_limit SET full_at = {}, refill = {}, changed_at = {} \
+             WHERE client = x'{}' AND method = {method} AND full_at = {} AND refill = {} AND changed_at = {}",
+            to.full_at,
+            to.refill,
+            to.changed_at,
+            hex(&client),
+            from.full_at,
+            from.refill,
+            from.changed_at
+        );
+        let swapped = raw_sql(self.limited(&swap)).execute(connection).await.map_err(trouble)?;
+        Ok(swapped.rows_affected() > 0)
     }
 
     /// Takes in the caller's transaction, in one statement.
@@ -273,13 +309,21 @@ impl MySql {
         // Without it the take is right all the same, if it meets no deadlock.
         let _ = self.make(charge).await;
         let take = Parts::new(charge, &self.now()).take_and_tell();
-        let answer = raw_sql(self.limited(&take)).execute(connection).await;
+        let answer = raw_sql(self.limited(&take)).execute(&mut *connection).await;
         let answer = answer.map_err(trouble)?.last_insert_id() as i64;
-        Ok(if answer % 2 == 1 {
-            Charged::taken_missing(charge, answer / 2)
-        } else {
-            Charged::waiting(charge, answer / 2)
-        })
+        if answer % 2 == 1 {
+            return Ok(Charged::taken_missing(charge, answer / 2));
+        }
+        if answer > 0 {
+            return Ok(Charged::refused_missing(charge, answer / 2));
+        }
+        // The statement has locked the row: what is read now is what it has left.
+        let seen = self.see_locked(connection, charge).await?;
+        let charged = self.untaken(connection, charge, &seen).await?;
+        if let Some(change) = &charged.change {
+            self.swap(connection, charge, change).await?;
+        }
+        Ok(charged)
     }
 
     async fn execute(&self, statement: &str, wait: Duration) -> Result<(), Trouble> {
@@ -290,17 +334,16 @@ impl MySql {
     }
 
     /// Makes the row of a charge in the caller's transaction beforehand, once a process, in a transaction of its own: the first takes of
-    /// one row by several transactions that roll back deadlock. A refusal then holds also by numbers that have changed.
+    /// one row by several transactions that roll back deadlock.
     async fn make(&self, charge: &Charge) -> Result<(), Trouble> {
-        let Numbers { refill, whole, .. } = Numbers::of(charge);
         let made = {
             let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
             if made.len() >= MAX_MADE {
                 made.clear();
             }
-            Arc::clone(made.entry((Columns::of(&charge.key), refill, whole)).or_default())
+            Arc::clone(made.entry(Columns::of(&charge.key)).or_default())
         };
-        // One makes it, and those that come meanwhile wait for him, so that one connection is enough.
+        // One makes it, and those that come meanwhile wait for that, so that one connection is enough.
         let wait = patience(&self.pool, self.deadline);
         let make = || async { self.execute(&Parts::new(charge, &self.now()).make(), wait).await };
         made.get_or_try_init(make).await.copied()
@@ -312,10 +355,19 @@ impl MySql {
     }
 
     async fn see(&self, connection: &mut MySqlConnection, charge: &Charge) -> Result<Seen, Trouble> {
+        self.see_by(connection, charge, "").await
+    }
+
+    /// As it stands now, and not when the transaction began.
+    async fn see_locked(&self, connection: &mut MySqlConnection, charge: &Charge) -> Result<Seen, Trouble> {
+        self.see_by(connection, charge, "FOR UPDATE").await
+    }
+
+    async fn see_by(&self, connection: &mut MySqlConnection, charge: &Charge, lock: &str) -> Result<Seen, Trouble> {
         let columns = Columns::of(&charge.key);
         let read = format!(
-            "SELECT b.full_at, b.refill, {} AS now
-            FROM (SELECT 1) AS one LEFT JOIN rate_limit b ON b.client = ? AND b.method = ?",
+            "SELECT b.full_at, b.refill, b.changed_at, {} AS now
+            FROM (SELECT 1) AS one LEFT JOIN rate_limit b ON b.client = ? AND b.method = ? {lock}",
             self.now()
         );
         let row = query(AssertSqlSafe(read))
@@ -337,10 +389,10 @@ impl MySql {
         let this = format!("client = x'{}' AND method = {method}", hex(&client));
         let refill = settlement.policy.span() as i64;
         let now = self.now();
-        let missing = format!("GREATEST(full_at - {now}, 0)");
+        let missing = format!("GREATEST(full_at - GREATEST(changed_at, {now}), 0)");
         // What later hits took is what `full_at` moved on since, or more.
-        let (full_at, hit) = match settlement.change {
-            Change::Reset { upto } => (format!("full_at - {}", upto.raw()), upto.raw()),
+        let (left, hit) = match settlement.change {
+            Change::Reset { upto } => (format!("LEAST({missing}, full_at - {})", upto.raw()), upto.raw()),
             Change::Refund { cost: 0, .. } => return Ok(()),
             Change::Refund { hit, cost } => {
                 let (takes, hit) = (refill * i64::from(cost), hit.raw());
@@ -355,8 +407,8 @@ impl MySql {
             }
         };
         let settle = format!(
-            "UPDATE rate_limit SET full_at = LEAST(full_at, {now} + {full_at}) \
-             WHERE {this} AND refill = {refill} AND full_at >= {hit}"
+            "UPDATE rate_limit SET full_at = {left} + {now}, changed_at = {now} \
+             WHERE {this} AND refill = {refill} AND full_at >= {hit} AND full_at > GREATEST(changed_at, {now})"
         );
         self.execute(&settle, wait).await
     }
@@ -373,13 +425,13 @@ impl MySql {
         Self::forget(&mut connection, client).await
     }
 
-    /// Deletes a batch of the rows behind `after` whose bucket has been full for longer than `kept`, each by itself: a statement for all
+    /// Deletes a batch of the rows behind `after` whose bucket has been full and unchanged for longer than `kept`, each by itself: a statement for all
     /// would lock every row that it looks at.
     pub(super) async fn purge(&self, kept: i64, after: &Columns, wait: Duration) -> Result<Batch, Trouble> {
         let now = self.now();
         let old = format!(
             "SELECT client, method FROM rate_limit
-            WHERE (client > ? OR client = ? AND method > ?) AND full_at < {now} - ?
+            WHERE (client > ? OR client = ? AND method > ?) AND GREATEST(full_at, changed_at) < {now} - ?
             ORDER BY client, method LIMIT {MAX_BATCH}"
         );
         let mut connection = self.free(wait).await?;
@@ -391,7 +443,7 @@ impl MySql {
             .fetch_all(&mut *connection)
             .await
             .map_err(trouble)?;
-        let purge = format!("DELETE FROM rate_limit WHERE client = ? AND method = ? AND full_at < {now} - ?");
+        let purge = format!("DELETE FROM rate_limit WHERE client = ? AND method = ? AND GREATEST(full_at, changed_at) < {now} - ?");
         // One that is locked is about to be taken.
         let purge: Arc<str> = limited(Duration::from_millis(10), &purge).into();
         let old = old.iter().map(columns).collect::<Result<Vec<_>, _>>()?;
@@ -413,7 +465,7 @@ impl MySql {
     /// A batch of the rows behind `after`, and how they stand.
     pub(super) async fn rows(&self, after: &Columns, wait: Duration) -> Result<Vec<(Columns, Seen)>, Trouble> {
         let rows = format!(
-            "SELECT client, method, full_at, refill, {} AS now FROM rate_limit
+            "SELECT client, method, full_at, refill, changed_at, {} AS now FROM rate_limit
             WHERE client > ? OR client = ? AND method > ? ORDER BY client, method LIMIT {MAX_BATCH}",
             self.now()
         );

@@ -8,7 +8,7 @@ use sqlx::postgres::{PgConnection, PgPool, PgRow};
 use sqlx::{AssertSqlSafe, Connection as _, Row as _, query, query_as, raw_sql};
 use tokio::time::Instant;
 
-use super::row::{Charged, Columns, Numbers, Seen, in_order};
+use super::row::{Charged, Columns, Numbers, Seen, Swap, Untaken, in_order};
 use super::stored::Named;
 use super::trouble::{Code, Trouble, free, patience};
 use super::{Batch, MAX_BATCH, TestClock};
@@ -22,6 +22,7 @@ CREATE TABLE IF NOT EXISTS rate_limit (
     method bigint NOT NULL,
     full_at bigint NOT NULL,
     refill bigint NOT NULL CHECK (refill > 0),
+    changed_at bigint NOT NULL,
     PRIMARY KEY (client, method)
 ) WITH (fillfactor = 70);
 CREATE TABLE IF NOT EXISTS rate_limit_methods (
@@ -45,7 +46,7 @@ pub(super) struct Postgres {
 struct Statements {
     take: Arc<str>,
     read: Arc<str>,
-    convert: Arc<str>,
+    swap: Arc<str>,
     reset: Arc<str>,
     refund: Arc<str>,
 }
@@ -67,57 +68,57 @@ impl Statements {
     fn new(now: &str) -> Self {
         // $3 what is taken, $4 refill, $5 a whole bucket, $6 the time of the event, $7 the longest wait for a lock.
         let (takes, refill, whole) = ("$3::bigint", "$4::bigint", "$5::bigint");
-        let missing = format!("GREATEST(b.full_at - {now}, 0)");
-        let converted = format!(
-            "LEAST(div({missing}::numeric * {refill} + b.refill - 1, b.refill), {whole})::bigint + LEAST(b.full_at, {now})"
-        );
-        let full_at = format!(
-            "CASE WHEN b.refill = {refill} AND b.full_at - {now} <= {whole} THEN b.full_at ELSE {converted} END"
-        );
         let event = format!("LEAST($6::bigint, {now})");
         // The decision is in the guard of the UPDATE, which is evaluated anew once the row is locked. What `seen` says is as old as the
-        // statement: a row that was not taken, and would fit, was changed meanwhile. A refusal locks and writes nothing.
+        // statement: a row that was not taken, and would fit, was changed meanwhile. A refusal locks and writes nothing. A row that goes
+        // by other numbers, or by a clock that stepped back since, is left to `swap`.
         let take = format!(
             "WITH {limits},
             taken AS (
-                UPDATE rate_limit b SET full_at = GREATEST({full_at}, {event}) + {takes}, refill = {refill} FROM limits
-                WHERE b.client = $1 AND b.method = $2 AND GREATEST({full_at}, {event}) + {takes} - {event} <= {whole}
+                UPDATE rate_limit b SET full_at = GREATEST(b.full_at, {event}) + {takes}, changed_at = {now} FROM limits
+                WHERE b.client = $1 AND b.method = $2 AND b.refill = {refill} AND b.changed_at <= {now}
+                    AND GREATEST(LEAST(b.full_at, b.changed_at + {whole}) - {event}, 0) + {takes} <= {whole}
                 RETURNING b.full_at
             ),
-            seen AS (SELECT b.full_at, b.refill FROM rate_limit b WHERE b.client = $1 AND b.method = $2),
+            seen AS (
+                SELECT b.full_at, b.refill, b.changed_at FROM rate_limit b WHERE b.client = $1 AND b.method = $2
+            ),
             made AS (
-                INSERT INTO rate_limit AS b (client, method, full_at, refill)
-                SELECT $1, $2, {event} + {takes}, {refill} FROM limits WHERE NOT EXISTS (SELECT FROM seen)
+                INSERT INTO rate_limit AS b (client, method, full_at, refill, changed_at)
+                SELECT $1, $2, {event} + {takes}, {refill}, {now} FROM limits WHERE NOT EXISTS (SELECT FROM seen)
                 ON CONFLICT DO NOTHING
                 RETURNING b.full_at
             )
-            SELECT COALESCE(taken.full_at, made.full_at) AS taken, seen.full_at, seen.refill, {now} AS now,
+            SELECT COALESCE(taken.full_at, made.full_at) AS taken, seen.full_at, seen.refill, seen.changed_at, {now} AS now,
                 set_config('lock_timeout', limits.before, true)
             FROM limits LEFT JOIN taken ON true LEFT JOIN made ON true LEFT JOIN seen ON true",
             limits = limits!("$7"),
         );
         let read = format!(
-            "SELECT b.full_at, b.refill, {now} AS now
+            "SELECT b.full_at, b.refill, b.changed_at, {now} AS now
             FROM (SELECT) one LEFT JOIN rate_limit b ON b.client = $1 AND b.method = $2"
         );
-        let convert = format!(
-            "WITH {limits} UPDATE rate_limit b SET full_at = $5, refill = $6 FROM limits
-            WHERE b.client = $1 AND b.method = $2 AND b.full_at = $3 AND b.refill = $4",
-            limits = limits!("$7"),
+        let swap = format!(
+            "WITH {limits} UPDATE rate_limit b SET full_at = $6, refill = $7, changed_at = $8 FROM limits
+            WHERE b.client = $1 AND b.method = $2 AND b.full_at = $3 AND b.refill = $4 AND b.changed_at = $5",
+            limits = limits!("$9"),
         );
         // $3 the hit, $4 the refill that it was taken by. What later hits took is what `full_at` moved on since, or more.
-        let settle = |full_at: &str, limits: &str| {
+        let settle = |left: &str, limits: &str| {
             format!(
-                "WITH {limits} UPDATE rate_limit b SET full_at = LEAST(b.full_at, {now} + {full_at}) FROM limits
-                WHERE b.client = $1 AND b.method = $2 AND b.refill = $4 AND b.full_at >= $3"
+                "WITH {limits} UPDATE rate_limit b SET full_at = {left} + {now}, changed_at = {now} FROM limits
+                WHERE b.client = $1 AND b.method = $2 AND b.refill = $4 AND b.full_at >= $3
+                    AND b.full_at > GREATEST(b.changed_at, {now})"
             )
         };
-        let refunded = format!("GREATEST({missing} - $6, LEAST({missing}, b.full_at - $3))");
+        let missing = format!("GREATEST(b.full_at - GREATEST(b.changed_at, {now}), 0)");
+        let reset = format!("LEAST({missing}, b.full_at - $3)");
+        let refunded = format!("GREATEST({missing} - $6, {reset})");
         Self {
             take: take.into(),
             read: read.into(),
-            convert: convert.into(),
-            reset: settle("b.full_at - $3", limits!("$5")).into(),
+            swap: swap.into(),
+            reset: settle(&reset, limits!("$5")).into(),
             refund: settle(&refunded, limits!("$5")).into(),
         }
     }
@@ -134,6 +135,7 @@ fn trouble(error: sqlx::Error) -> Trouble {
         "40001" | "40P01" | "23505" => Code::Undone,
         "55P03" | "57014" => Code::Held,
         "42P01" => Code::NoTable,
+        "42703" => Code::OldTable,
         "42501" | "25006" | "3D000" => Code::Refused,
         code if code.starts_with("28") => Code::Refused,
         code if code.starts_with("08") || code.starts_with("53") || code.starts_with("57P") => Code::Down,
@@ -169,8 +171,8 @@ impl Postgres {
             _ => self.charge_all(&mut connection, charges, wait).await?,
         };
         for (charge, charged) in charges.iter().zip(&charged) {
-            // Who is refused is refused, whether his wait holds or not; and what is committed must not be asked again.
-            let _ = self.convert(&mut connection, charge, charged, wait).await;
+            // A refusal holds whether or not the row could be put right, and what is committed must not be asked again.
+            let _ = self.put_right(&mut connection, charge, charged, wait).await;
         }
         Ok(charged)
     }
@@ -225,15 +227,16 @@ impl Postgres {
             .bind(numbers.whole)
             .bind(numbers.at)
             .bind(milliseconds(wait))
-            .fetch_one(connection)
+            .fetch_one(&mut *connection)
             .await
             .map_err(trouble)?;
         match row.try_get("taken").map_err(trouble)? {
             Some(full_at) => Ok(Charged::taken(charge, full_at, row.try_get("now").map_err(trouble)?)),
-            None => Seen::read(&row)
-                .map_err(trouble)?
-                .refused(charge)
-                .ok_or(Trouble::LostRace),
+            None => match Seen::read(&row).map_err(trouble)?.untaken(charge) {
+                Untaken::Refused(charged) => Ok(charged),
+                Untaken::Take(charged, swap) if self.swap(connection, charge, &swap, wait).await? => Ok(charged),
+                Untaken::Take(..) | Untaken::LostRace => Err(Trouble::LostRace),
+            },
         }
     }
 
@@ -258,28 +261,43 @@ impl Postgres {
         Ok(self.see(&mut connection, charge).await?.peeked(charge))
     }
 
-    /// Keeps the wait that a refusal told: from now on the bucket refills by the numbers it was told by. A refusal itself writes nothing.
-    async fn convert(
+    /// Keeps what a refusal has found to be put right: a clock stepped back since the row was changed.
+    async fn put_right(
         &self,
         connection: &mut PgConnection,
         charge: &Charge,
         charged: &Charged,
         wait: Duration,
     ) -> Result<(), Trouble> {
-        let Some(change) = &charged.change else { return Ok(()) };
+        if let Some(swap) = &charged.change {
+            self.swap(connection, charge, swap, wait).await?;
+        }
+        Ok(())
+    }
+
+    /// Puts a row in the place of another. Returns whether that was still there.
+    async fn swap(
+        &self,
+        connection: &mut PgConnection,
+        charge: &Charge,
+        Swap { from, to }: &Swap,
+        wait: Duration,
+    ) -> Result<bool, Trouble> {
         let columns = Columns::of(&charge.key);
-        query(AssertSqlSafe(Arc::clone(&self.statements().convert)))
+        let swapped = query(AssertSqlSafe(Arc::clone(&self.statements().swap)))
             .bind(columns.client)
             .bind(columns.method)
-            .bind(change.from.full_at)
-            .bind(change.from.refill)
-            .bind(change.to.full_at)
-            .bind(change.to.refill)
+            .bind(from.full_at)
+            .bind(from.refill)
+            .bind(from.changed_at)
+            .bind(to.full_at)
+            .bind(to.refill)
+            .bind(to.changed_at)
             .bind(milliseconds(wait))
             .execute(connection)
             .await
             .map_err(trouble)?;
-        Ok(())
+        Ok(swapped.rows_affected() > 0)
     }
 
     /// Takes in the caller's transaction. Only a lost race is asked again there.
@@ -295,11 +313,11 @@ impl Postgres {
             charged = self.charge(connection, charge, deadline).await;
         }
         let charged = charged?;
-        // On a connection of its own, for the transaction may be rolled back. Who is refused is refused, whether his wait holds or not.
+        // On a connection of its own, for the transaction may be rolled back. The refusal holds either way.
         if charged.change.is_some()
             && let Ok(mut connection) = self.free(patience(&self.pool, deadline)).await
         {
-            let _ = self.convert(&mut connection, charge, &charged, deadline).await;
+            let _ = self.put_right(&mut connection, charge, &charged, deadline).await;
         }
         Ok(charged)
     }
@@ -341,14 +359,14 @@ impl Postgres {
         Self::forget(&mut connection, client).await
     }
 
-    /// Deletes a batch of the rows behind `after` whose bucket has been full for longer than `kept`, but for those that a take has
+    /// Deletes a batch of the rows behind `after` whose bucket has been full and unchanged for longer than `kept`, but for those that a take has
     /// locked.
     pub(super) async fn purge(&self, kept: i64, after: &Columns, wait: Duration) -> Result<Batch, Trouble> {
         let now = self.clock.now().unwrap_or_else(|| CLOCK.to_owned());
         let purge = format!(
             "WITH old AS (
                 SELECT client, method FROM rate_limit
-                WHERE (client, method) > ($2, $3) AND full_at < {now} - $1
+                WHERE (client, method) > ($2, $3) AND GREATEST(full_at, changed_at) < {now} - $1
                 ORDER BY client, method LIMIT {MAX_BATCH} FOR UPDATE SKIP LOCKED
             )
             DELETE FROM rate_limit b USING old WHERE b.client = old.client AND b.method = old.method
@@ -370,7 +388,7 @@ impl Postgres {
     pub(super) async fn rows(&self, after: &Columns, wait: Duration) -> Result<Vec<(Columns, Seen)>, Trouble> {
         let now = self.clock.now().unwrap_or_else(|| CLOCK.to_owned());
         let rows = format!(
-            "SELECT client, method, full_at, refill, {now} AS now FROM rate_limit
+            "SELECT client, method, full_at, refill, changed_at, {now} AS now FROM rate_limit
             WHERE (client, method) > ($1, $2) ORDER BY client, method LIMIT {MAX_BATCH}"
         );
         let mut connection = self.free(wait).await?;

@@ -3,7 +3,7 @@
 use sqlx::{ColumnIndex, Decode, Type};
 
 use crate::algorithm::Answer;
-use crate::algorithm::token_bucket::Bucket;
+use crate::algorithm::token_bucket::{Bucket, Take};
 use crate::key::Key;
 use crate::store::Charge;
 use crate::store::verdict::Decided;
@@ -62,22 +62,45 @@ impl Numbers {
     }
 }
 
+const fn take(charge: &Charge) -> Take {
+    Take {
+        capacity: charge.policy.count(),
+        refill: charge.policy.span(),
+        cost: charge.cost,
+        at: charge.at,
+    }
+}
+
 /// A bucket as it stands in its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) full_at: i64,
     pub(super) refill: i64,
+    pub(super) changed_at: i64,
 }
 
 impl Row {
+    fn of(bucket: Bucket) -> Self {
+        Self {
+            full_at: bucket.full_at as i64,
+            refill: bucket.refill as i64,
+            changed_at: bucket.changed_at as i64,
+        }
+    }
+
     fn bucket(self) -> Bucket {
-        Bucket::read(self.full_at.max(0) as u64, self.refill.max(0) as u64)
+        Bucket {
+            full_at: self.full_at.max(0) as u64,
+            refill: self.refill.max(0) as u64,
+            changed_at: self.changed_at.max(0) as u64,
+            ..Bucket::default()
+        }
     }
 }
 
-/// What a refusal leaves to be written: the same tokens are missing, under other numbers.
+/// A row that takes the place of another, if nobody has changed that meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Conversion {
+pub(super) struct Swap {
     pub(super) from: Row,
     pub(super) to: Row,
 }
@@ -89,15 +112,36 @@ pub(super) struct Seen {
     pub(super) now: i64,
 }
 
+/// What a row that was not taken from says of a charge.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Untaken {
+    /// It refuses the charge.
+    Refused(Charged),
+    /// It would take the charge, and goes by other numbers or by a clock that stepped back since: the statement that
+    /// takes leaves such rows alone.
+    Take(Charged, Swap),
+    /// Another one was first.
+    LostRace,
+}
+
 impl Seen {
-    /// Reads the columns `full_at`, `refill` and `now`.
+    /// Reads the columns `full_at`, `refill`, `changed_at` and `now`.
     pub(super) fn read<R: sqlx::Row>(row: &R) -> sqlx::Result<Self>
     where
         for<'r> i64: Decode<'r, R::Database> + Type<R::Database>,
         for<'s> &'s str: ColumnIndex<R>,
     {
-        let seen = match (row.try_get("full_at")?, row.try_get("refill")?) {
-            (Some(full_at), Some(refill)) => Some(Row { full_at, refill }),
+        let columns = (
+            row.try_get("full_at")?,
+            row.try_get("refill")?,
+            row.try_get("changed_at")?,
+        );
+        let seen = match columns {
+            (Some(full_at), Some(refill), Some(changed_at)) => Some(Row {
+                full_at,
+                refill,
+                changed_at,
+            }),
             _ => None,
         };
         Ok(Self {
@@ -106,15 +150,10 @@ impl Seen {
         })
     }
 
-    /// How a charge stands that was not taken. A charge of nothing is that of the last that took something, as long as something is
-    /// missing.
+    /// How a charge stands that was not taken. A charge of nothing has the id of the last that took something, as long
+    /// as something is missing.
     pub(super) fn unasked(&self, charge: &Charge) -> Charged {
-        let (now, bucket) = (self.now as u64, self.bucket(charge));
-        let (capacity, refill) = (charge.policy.count(), charge.policy.span());
-        let answer = match charge.cost > capacity {
-            true => Answer::Never,
-            false => bucket.decide(now, charge.at, capacity, refill, charge.cost),
-        };
+        let answer = self.bucket().decide(self.now as u64, take(charge));
         Charged {
             answer,
             hit: match self.row {
@@ -122,27 +161,23 @@ impl Seen {
                 _ => Hit::NONE,
             },
             change: match answer {
-                Answer::Refused { .. } => self.conversion(charge),
+                Answer::Refused { .. } => self.healed(),
                 _ => None,
             },
         }
     }
 
-    /// The bucket by the numbers of a charge.
-    fn bucket(&self, charge: &Charge) -> Bucket {
-        let mut bucket = self.row.map(Row::bucket).unwrap_or_default();
-        bucket.heal(self.now as u64, charge.policy.count(), charge.policy.span());
-        bucket
+    fn bucket(&self) -> Bucket {
+        self.row.map(Row::bucket).unwrap_or_default()
     }
 
-    /// What is to be written, if the row goes by other numbers than a charge, or by a clock that stepped back.
-    pub(super) fn conversion(&self, charge: &Charge) -> Option<Conversion> {
-        let (from, bucket) = (self.row?, self.bucket(charge));
-        let to = Row {
-            full_at: bucket.full_at() as i64,
-            refill: charge.policy.span() as i64,
-        };
-        (from != to).then_some(Conversion { from, to })
+    /// What a refusal leaves to be written: a row that goes by a clock that stepped back is put right.
+    fn healed(&self) -> Option<Swap> {
+        let (from, mut bucket) = (self.row?, self.bucket());
+        bucket.heal(self.now as u64).then(|| Swap {
+            from,
+            to: Row::of(bucket),
+        })
     }
 
     /// Whether a charge would fit; what remains is what does now.
@@ -154,10 +189,23 @@ impl Seen {
         }
     }
 
-    /// How a charge stands that the statement did not take. `None` if it would fit: then another one was first.
-    pub(super) fn refused(&self, charge: &Charge) -> Option<Charged> {
-        let charged = self.unasked(charge);
-        (self.row.is_some() && matches!(charged.answer, Answer::Refused { .. })).then_some(charged)
+    /// How a charge stands that the statement did not take.
+    pub(super) fn untaken(&self, charge: &Charge) -> Untaken {
+        let Some(from) = self.row else {
+            return Untaken::LostRace;
+        };
+        let mut charged = self.unasked(charge);
+        if matches!(charged.answer, Answer::Refused { .. }) {
+            return Untaken::Refused(charged);
+        }
+        if from.refill == charge.policy.span() as i64 && from.changed_at <= self.now {
+            return Untaken::LostRace;
+        }
+        let mut bucket = self.bucket();
+        bucket.charge(self.now as u64, take(charge));
+        let to = Row::of(bucket);
+        charged.hit = hit(to.full_at);
+        Untaken::Take(charged, Swap { from, to })
     }
 }
 
@@ -171,7 +219,7 @@ fn fits(charge: &Charge, missing: i64) -> Answer {
     let Numbers { refill, whole, .. } = Numbers::of(charge);
     Answer::Fits {
         remaining: ((whole - missing).max(0) / refill) as u32,
-        reset_after: missing as u64,
+        reset_after: missing.min(whole) as u64,
     }
 }
 
@@ -180,9 +228,8 @@ fn fits(charge: &Charge, missing: i64) -> Answer {
 pub(super) struct Charged {
     pub(super) answer: Answer,
     pub(super) hit: Hit,
-    /// MySQL writes it with the refusal.
-    #[cfg_attr(not(any(feature = "sql-postgres", feature = "sql-sqlite")), allow(dead_code))]
-    pub(super) change: Option<Conversion>,
+    /// What is left to be written.
+    pub(super) change: Option<Swap>,
 }
 
 impl Charged {
@@ -211,13 +258,16 @@ impl Charged {
         Self::new(fits(charge, missing), Hit::NONE)
     }
 
-    /// It was refused, and would fit after `wait`.
+    /// It was refused: so much would be missing if it were taken.
     #[cfg(feature = "sql-mysql")]
-    pub(super) fn waiting(charge: &Charge, wait: i64) -> Self {
-        let Numbers { takes, whole, .. } = Numbers::of(charge);
+    pub(super) fn refused_missing(charge: &Charge, missing: i64) -> Self {
+        let Numbers {
+            takes, refill, whole, ..
+        } = Numbers::of(charge);
         let refused = Answer::Refused {
-            retry_after: wait as u64,
-            reset_after: (wait + whole - takes) as u64,
+            remaining: ((whole - (missing - takes)).max(0) / refill) as u32,
+            retry_after: (missing - whole) as u64,
+            reset_after: (missing - takes) as u64,
         };
         Self::new(refused, Hit::NONE)
     }

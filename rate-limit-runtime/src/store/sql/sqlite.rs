@@ -9,7 +9,7 @@ use sqlx::{AssertSqlSafe, Connection as _, Row as _, query, query_as, query_scal
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::{Instant, timeout_at};
 
-use super::row::{Charged, Columns, Conversion, Numbers, Seen, in_order};
+use super::row::{Charged, Columns, Numbers, Seen, Swap, Untaken, in_order};
 use super::stored::Named;
 use super::trouble::{Code, Trouble, free};
 use super::{Batch, MAX_BATCH, TestClock};
@@ -23,6 +23,7 @@ CREATE TABLE IF NOT EXISTS rate_limit (
     method INTEGER NOT NULL,
     full_at INTEGER NOT NULL,
     refill INTEGER NOT NULL CHECK (refill > 0),
+    changed_at INTEGER NOT NULL,
     PRIMARY KEY (client, method)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS rate_limit_methods (
@@ -56,32 +57,33 @@ struct Statements {
 impl Statements {
     /// Parameters of all: `?1` client, `?2` method; then what each needs.
     fn new(now: &str) -> Self {
-        // ?3 what is taken, ?4 refill, ?5 a whole bucket, ?6 the time of the event. A row that goes by other numbers is not taken from:
-        // the product that converts it may be larger than an integer is here.
+        // ?3 what is taken, ?4 refill, ?5 a whole bucket, ?6 the time of the event. A row that goes by other numbers, or by a clock
+        // that stepped back since, is left to `swap`.
         let event = format!("min(ifnull(?6, {now}), {now})");
         let take = format!(
-            "INSERT INTO rate_limit (client, method, full_at, refill) VALUES (?1, ?2, {event} + ?3, ?4)
-            ON CONFLICT (client, method) DO UPDATE SET full_at = max(full_at, {event}) + ?3
-            WHERE refill = ?4 AND full_at - {now} <= ?5 AND max(full_at, {event}) + ?3 - {event} <= ?5
+            "INSERT INTO rate_limit (client, method, full_at, refill, changed_at) VALUES (?1, ?2, {event} + ?3, ?4, {now})
+            ON CONFLICT (client, method) DO UPDATE SET full_at = max(full_at, {event}) + ?3, changed_at = {now}
+            WHERE refill = ?4 AND changed_at <= {now} AND max(min(full_at, changed_at + ?5) - {event}, 0) + ?3 <= ?5
             RETURNING full_at, {now} AS now"
         );
         let read = format!(
-            "SELECT b.full_at, b.refill, {now} AS now
+            "SELECT b.full_at, b.refill, b.changed_at, {now} AS now
             FROM (SELECT 1) LEFT JOIN rate_limit b ON b.client = ?1 AND b.method = ?2"
         );
         // ?3 the hit, ?4 the refill that it was taken by. What later hits took is what `full_at` moved on since, or more.
-        let settle = |full_at: &str| {
+        let settle = |left: &str| {
             format!(
-                "UPDATE rate_limit SET full_at = min(full_at, {now} + {full_at})
-                WHERE client = ?1 AND method = ?2 AND refill = ?4 AND full_at >= ?3"
+                "UPDATE rate_limit SET full_at = {left} + {now}, changed_at = {now}
+                WHERE client = ?1 AND method = ?2 AND refill = ?4 AND full_at >= ?3 AND full_at > max(changed_at, {now})"
             )
         };
-        let missing = format!("max(full_at - {now}, 0)");
-        let refunded = format!("max({missing} - ?5, min({missing}, full_at - ?3))");
+        let missing = format!("max(full_at - max(changed_at, {now}), 0)");
+        let reset = format!("min({missing}, full_at - ?3)");
+        let refunded = format!("max({missing} - ?5, {reset})");
         Self {
             take: take.into(),
             read: read.into(),
-            reset: settle("full_at - ?3").into(),
+            reset: settle(&reset).into(),
             refund: settle(&refunded).into(),
         }
     }
@@ -98,6 +100,7 @@ fn trouble(error: sqlx::Error) -> Trouble {
             (517, _) => Code::Undone,
             (_, 5 | 6) => Code::Held,
             (_, 1) if error.message().contains("no such table") => Code::NoTable,
+            (_, 1) if error.message().contains("column") => Code::OldTable,
             // No file, no room for it, or none that can be read.
             (_, 10 | 13 | 14) => Code::Down,
             (_, 3 | 8 | 23 | 26) => Code::Refused,
@@ -195,8 +198,8 @@ impl Sqlite {
             _ => self.charge_all(&mut own.connection, charges).await,
         };
         for (charge, charged) in charges.iter().zip(charged.iter().flatten()) {
-            // Who is refused is refused, whether his wait holds or not.
-            let _ = convert(&mut own.connection, charge, charged.change).await;
+            // A refusal holds whether or not the row could be put right.
+            let _ = put_right(&mut own.connection, charge, charged.change).await;
         }
         own.done(charged).await
     }
@@ -247,12 +250,11 @@ impl Sqlite {
         match row {
             Some(row) => Ok(Charged::taken(charge, get(&row, "full_at")?, get(&row, "now")?)),
             None => {
-                let seen = self.see(connection, charge).await?;
-                if let Some(refused) = seen.refused(charge) {
-                    return Ok(refused);
+                match self.see(connection, charge).await?.untaken(charge) {
+                    Untaken::Refused(charged) => Ok(charged),
+                    Untaken::Take(charged, change) if swap(connection, charge, &change).await? => Ok(charged),
+                    Untaken::Take(..) | Untaken::LostRace => Err(Trouble::LostRace),
                 }
-                convert(connection, charge, seen.conversion(charge)).await?;
-                Err(Trouble::LostRace)
             }
         }
     }
@@ -270,12 +272,12 @@ impl Sqlite {
         while matches!(charged, Err(Trouble::LostRace)) && Instant::now() < end {
             charged = self.charge(connection, charge).await;
         }
-        let converted = match &charged {
-            Ok(charged) => convert(connection, charge, charged.change).await,
+        let put_right = match &charged {
+            Ok(charged) => put_right(connection, charge, charged.change).await,
             Err(_) => Ok(()),
         };
         patience.restore(connection).await?;
-        converted.and(charged)
+        put_right.and(charged)
     }
 
     async fn read(&self, connection: &mut SqliteConnection, charge: &Charge) -> Result<Charged, Trouble> {
@@ -336,12 +338,12 @@ impl Sqlite {
         own.done(forgotten).await
     }
 
-    /// Deletes a batch of the rows behind `after` whose bucket has been full for longer than `kept`.
+    /// Deletes a batch of the rows behind `after` whose bucket has been full and unchanged for longer than `kept`.
     pub(super) async fn purge(&self, kept: i64, after: &Columns, wait: Duration) -> Result<Batch, Trouble> {
         let now = self.clock.now().unwrap_or_else(|| CLOCK.to_owned());
         let purge = format!(
             "DELETE FROM rate_limit WHERE (client, method) IN (
-                SELECT client, method FROM rate_limit WHERE (client, method) > (?2, ?3) AND full_at < {now} - ?1
+                SELECT client, method FROM rate_limit WHERE (client, method) > (?2, ?3) AND max(full_at, changed_at) < {now} - ?1
                 ORDER BY client, method LIMIT {MAX_BATCH}
             )
             RETURNING client, method"
@@ -362,7 +364,7 @@ impl Sqlite {
     pub(super) async fn rows(&self, after: &Columns, wait: Duration) -> Result<Vec<(Columns, Seen)>, Trouble> {
         let now = self.clock.now().unwrap_or_else(|| CLOCK.to_owned());
         let rows = format!(
-            "SELECT client, method, full_at, refill, {now} AS now FROM rate_limit
+            "SELECT client, method, full_at, refill, changed_at, {now} AS now FROM rate_limit
             WHERE (client, method) > (?, ?) ORDER BY client, method LIMIT {MAX_BATCH}"
         );
         let mut own = self.own(wait).await?;
@@ -425,25 +427,35 @@ fn columns(row: &SqliteRow) -> Result<Columns, Trouble> {
     })
 }
 
-/// From now on the bucket goes by the numbers of the charge: a refusal tells a wait by them, which then holds.
-async fn convert(
+/// Keeps what a refusal has found to be put right: a clock stepped back since the row was changed.
+async fn put_right(connection: &mut SqliteConnection, charge: &Charge, change: Option<Swap>) -> Result<(), Trouble> {
+    if let Some(change) = change {
+        swap(connection, charge, &change).await?;
+    }
+    Ok(())
+}
+
+/// Puts a row in the place of another. Returns whether that was still there.
+async fn swap(
     connection: &mut SqliteConnection,
     charge: &Charge,
-    change: Option<Conversion>,
-) -> Result<(), Trouble> {
-    let Some(Conversion { from, to }) = change else {
-        return Ok(());
-    };
+    Swap { from, to }: &Swap,
+) -> Result<bool, Trouble> {
     let columns = Columns::of(&charge.key);
-    query("UPDATE rate_limit SET full_at = ?5, refill = ?6 WHERE client = ?1 AND method = ?2 AND full_at = ?3 AND refill = ?4")
-        .bind(&columns.client[..])
-        .bind(columns.method)
-        .bind(from.full_at)
-        .bind(from.refill)
-        .bind(to.full_at)
-        .bind(to.refill)
-        .execute(connection)
-        .await
-        .map_err(trouble)?;
-    Ok(())
+    let swapped = query(
+        "UPDATE rate_limit SET full_at = ?6, refill = ?7, changed_at = ?8
+        WHERE client = ?1 AND method = ?2 AND full_at = ?3 AND refill = ?4 AND changed_at = ?5",
+    )
+    .bind(&columns.client[..])
+    .bind(columns.method)
+    .bind(from.full_at)
+    .bind(from.refill)
+    .bind(from.changed_at)
+    .bind(to.full_at)
+    .bind(to.refill)
+    .bind(to.changed_at)
+    .execute(connection)
+    .await
+    .map_err(trouble)?;
+    Ok(swapped.rows_affected() > 0)
 }

@@ -33,6 +33,8 @@ pub(super) enum Code {
     /// It is starting, stopping or full.
     Down,
     NoTable,
+    /// A column of it is missing.
+    OldTable,
     Refused,
     Other,
 }
@@ -43,6 +45,7 @@ impl Trouble {
             Some(Code::Undone) => Self::Undone(error),
             Some(Code::Held) => Self::Held(error),
             Some(Code::NoTable) => Self::NoTable(error),
+            Some(Code::OldTable) => Self::Failed(old_table(error)),
             Some(Code::Refused) => Self::Failed(
                 StoreError::new(StoreErrorKind::Misconfigured, "the database refuses us").with_source(error),
             ),
@@ -79,6 +82,12 @@ fn held(error: sqlx::Error) -> StoreError {
 
 fn no_table(error: sqlx::Error) -> StoreError {
     let message = "there is no table `rate_limit`: run `SqlStore::create_table`, or what `SqlStore::schema` prints";
+    StoreError::new(StoreErrorKind::Misconfigured, message).with_source(error)
+}
+
+fn old_table(error: sqlx::Error) -> StoreError {
+    let message = "the table `rate_limit` was created by an earlier version and lacks a column: drop it and run \
+                   `SqlStore::create_table`; its counters begin anew";
     StoreError::new(StoreErrorKind::Misconfigured, message).with_source(error)
 }
 
