@@ -3,7 +3,7 @@
 #[path = "support/mod.rs"]
 mod support;
 
-use rate_limit::{ManualClock, MemoryStore, RedisStore, contract};
+use rate_limit::{Algorithm, ManualClock, MemoryStore, RedisStore, contract};
 
 use crate::support::RedisServer;
 
@@ -19,4 +19,15 @@ async fn alg_13_the_redis_store_keeps_the_contract() {
     let clock = ManualClock::new();
     let store = RedisStore::builder(&server.url()).clock(&clock).connect().await;
     contract::check(&store.expect("the server accepts us"), &clock).await;
+}
+
+#[tokio::test]
+async fn f_01_two_policies_on_one_counter_admit_no_more_than_the_larger() {
+    let clock = ManualClock::new();
+    let store = MemoryStore::builder().clock(&clock).build();
+    for algorithm in [Algorithm::SlidingWindow, Algorithm::FixedWindow, Algorithm::TokenBucket] {
+        let told = contract::check_two_policies(&store, &clock, algorithm, 100_000).await;
+        println!("F-01 {algorithm:?} in memory: {told:?}");
+        assert!(told.admitted > 10_000 && told.waited > 500 && told.steps_back > 20, "{told:?}");
+    }
 }

@@ -13,21 +13,27 @@
 mod block;
 mod fixed_window;
 mod forget;
+mod ledger;
 mod several;
 mod sliding_window;
 mod token_bucket;
+mod two_policies;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+pub use self::ledger::Ledger;
+pub use self::two_policies::{TwoPolicies, check_two_policies};
 use crate::clock::ManualClock;
 use crate::key::{Client, Key};
 use crate::method::Method;
-use crate::policy::Policy;
+use crate::policy::{Algorithm, Policy};
 use crate::store::{Change, Charge, Settlement, Store};
 use crate::verdict::{Hit, Verdict};
 
 const SECOND: u64 = 1_000_000;
+/// Calls by two policies in the suite.
+const TWO_POLICIES: u64 = 2_000;
 
 /// Runs the whole suite against an empty store that decides by `clock`.
 ///
@@ -72,6 +78,9 @@ pub async fn check(store: &dyn Store, clock: &ManualClock) {
     suite.several_charges_are_all_or_none().await;
     let windows = [1, 5].map(|count| Policy::sliding_window(count, seconds(10)));
     suite.an_observing_charge_never_refuses(windows).await;
+    for algorithm in [Algorithm::SlidingWindow, Algorithm::FixedWindow, Algorithm::TokenBucket] {
+        check_two_policies(store, clock, algorithm, TWO_POLICIES).await;
+    }
 }
 
 /// Runs the part of the suite that is about token buckets, for a store that [accepts](Store::accepts) nothing else.
@@ -91,6 +100,7 @@ pub async fn check_token_buckets(store: &dyn Store, clock: &ManualClock) {
         .await;
     let buckets = [1, 5].map(|capacity| Policy::token_bucket(capacity, seconds(10)));
     suite.an_observing_charge_never_refuses(buckets).await;
+    check_two_policies(store, clock, Algorithm::TokenBucket, TWO_POLICIES).await;
 }
 
 struct Suite<'a> {

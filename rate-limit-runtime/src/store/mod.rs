@@ -1,8 +1,8 @@
 //! Where counters live.
 
 mod charge;
-#[cfg(all(test, feature = "test-util"))]
-mod draws;
+#[cfg(feature = "test-util")]
+pub(crate) mod draws;
 mod memory;
 #[cfg(feature = "redis")]
 mod redis;

@@ -116,7 +116,7 @@ impl Counter {
     fn keep_for(&mut self, now: u64, policy: &Policy) {
         match &mut self.state {
             _ if self.policy.algorithm() != policy.algorithm() => {}
-            State::Log(log) if policy.span() > self.policy.span() && !log.is_idle(now, self.policy.span()) => {
+            State::Log(log) if policy.span() > self.policy.span() => {
                 log.change_numbers();
                 self.policy = self.policy.widened_to(*policy);
             }
@@ -223,7 +223,7 @@ impl Counter {
             *self = Self::new(policy);
         }
         self.policy = match &self.state {
-            State::Log(log) if !log.is_idle(now, self.policy.span()) => self.policy.widened_to(policy),
+            State::Log(log) if !log.is_idle(now, self.policy.span().max(policy.span())) => self.policy.widened_to(policy),
             _ => policy,
         };
     }

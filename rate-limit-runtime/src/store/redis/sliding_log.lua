@@ -59,7 +59,7 @@ repeat
     if expired == known or expiry < now + window then
       break
     end
-    if head == 0 and length == math.floor(size / 2) and size <= 100000 then
+    if head == 0 and length == math.floor(size / 2) and size >= 1000 and size <= 100000 then
       -- The server doubles a value that grows. Halfway it is given the length of the whole ring, and grows no more.
       local half = call('GETRANGE', key, '0', '-1')
       call('SET', key, half .. string.rep('\0', 27 + 7 * size - #half), 'KEEPTTL')

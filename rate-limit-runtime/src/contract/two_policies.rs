@@ -1,0 +1,235 @@
+//! Counters that two policies judge, one or the other drawn by chance at each call.
+
+use std::future::{Future as _, poll_fn};
+use std::pin::Pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use super::{Ledger, fresh_key};
+use crate::clock::ManualClock;
+use crate::key::Key;
+use crate::policy::{Algorithm, Policy};
+use crate::store::draws::draws;
+use crate::store::{Charge, Reply, Store};
+use crate::verdict::Verdict;
+
+/// How many counters are asked at once.
+const TOGETHER: usize = 8;
+
+/// What became of the calls of [`check_two_policies`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TwoPolicies {
+    /// Calls that were admitted.
+    pub admitted: u64,
+    /// Calls that were refused.
+    pub refused: u64,
+    /// Refused calls that were made again one tick before the wait was over, and then at its end.
+    pub waited: u64,
+    /// Steps back of the clock.
+    pub steps_back: u64,
+}
+
+/// Has calls decided that weigh 1 to 9, each by one of two policies of this algorithm, while the clock goes on, jumps and steps back:
+/// never more is admitted than a [`Ledger`] allows, a wait that was told holds to the tick, and no policy refuses for longer than its
+/// own window.
+///
+/// # Panics
+///
+/// If the store does not do as it must; the message says what.
+pub async fn check_two_policies(
+    store: &dyn Store,
+    clock: &ManualClock,
+    algorithm: Algorithm,
+    calls: u64,
+) -> TwoPolicies {
+    let mut told = TwoPolicies::default();
+    let pairs = pairs(algorithm);
+    for (seed, pair) in (1..).zip(&pairs) {
+        let share = calls / pairs.len() as u64;
+        History::new(store, clock, *pair, seed, &mut told).run(share).await;
+    }
+    told
+}
+
+/// One larger in all, one larger in one number, alike in one number, and of the layouts that a store may keep apart.
+fn pairs(algorithm: Algorithm) -> Vec<[Policy; 2]> {
+    let seconds = Duration::from_secs;
+    match algorithm {
+        Algorithm::SlidingWindow => [
+            [(40, 3_600), (12, 120)],
+            [(10, 600), (9, 600)],
+            [(9, 900), (30, 120)],
+            [(200, 3_600), (20, 120)],
+            [(150, 300), (140, 900)],
+        ]
+        .map(|pair| pair.map(|(count, window)| Policy::sliding_window(count, seconds(window))))
+        .to_vec(),
+        Algorithm::FixedWindow => [
+            [(40, 3_600), (12, 60)],
+            [(20, 600), (10, 600)],
+            [(15, 700), (60, 6_000)],
+            [(9, 900), (30, 120)],
+        ]
+        .map(|pair| pair.map(|(count, window)| Policy::fixed_window(count, seconds(window))))
+        .to_vec(),
+        Algorithm::TokenBucket => [
+            [(10, 360), (9, 1_200)],
+            [(100, 1), (12, 90)],
+            [(60, 30), (10, 2)],
+            [(20, 50), (9, 50)],
+            [(17, 13), (11, 7)],
+        ]
+        .map(|pair| pair.map(|(capacity, refill)| Policy::token_bucket(capacity, seconds(refill))))
+        .to_vec(),
+    }
+}
+
+struct History<'a> {
+    store: &'a dyn Store,
+    clock: &'a ManualClock,
+    pair: [Policy; 2],
+    counters: Vec<(Key, Ledger)>,
+    draw: Box<dyn FnMut(u64) -> u64 + Send>,
+    told: &'a mut TwoPolicies,
+}
+
+impl<'a> History<'a> {
+    fn new(
+        store: &'a dyn Store,
+        clock: &'a ManualClock,
+        pair: [Policy; 2],
+        seed: u64,
+        told: &'a mut TwoPolicies,
+    ) -> Self {
+        let counters = (0..TOGETHER).map(|_| (fresh_key(), Ledger::new(&pair)));
+        Self {
+            store,
+            clock,
+            pair,
+            counters: counters.collect(),
+            draw: Box::new(draws(seed)),
+            told,
+        }
+    }
+
+    async fn run(&mut self, calls: u64) {
+        for _ in 0..calls.div_ceil(TOGETHER as u64) {
+            let charges: Vec<Charge> = (0..TOGETHER).map(|which| self.charge(which)).collect();
+            let verdicts = self.acquire(&charges).await;
+            let mut refused = None;
+            for (which, (charge, verdict)) in charges.iter().zip(&verdicts).enumerate() {
+                if let Some(wait) = self.enter(which, charge, verdict) {
+                    refused = Some((which, *charge, wait));
+                }
+            }
+            match (refused, (self.draw)(8)) {
+                (Some((which, charge, wait)), 0) => self.wait(which, charge, wait).await,
+                _ => self.go_on(),
+            }
+        }
+    }
+
+    fn charge(&mut self, which: usize) -> Charge {
+        let policy = self.pair[(self.draw)(2) as usize];
+        let cost = if (self.draw)(2) == 0 {
+            1
+        } else {
+            1 + (self.draw)(9) as u32
+        };
+        Charge::new(self.counters[which].0, policy, cost)
+    }
+
+    async fn acquire(&self, charges: &[Charge]) -> Vec<Verdict> {
+        let replies = charges.iter().map(|charge| self.store.acquire(&[*charge]));
+        let answers = all(replies.collect()).await;
+        answers
+            .into_iter()
+            .map(|answer| answer.expect("the store decides"))
+            .collect()
+    }
+
+    /// Enters what was decided. Returns the wait of a refusal.
+    fn enter(&mut self, which: usize, charge: &Charge, verdict: &Verdict) -> Option<u64> {
+        let (now, ledger) = (self.clock.now(), &mut self.counters[which].1);
+        match verdict {
+            Verdict::Allowed { .. } => {
+                self.told.admitted += 1;
+                if let Err(error) = ledger.admit(now, charge.policy, charge.cost) {
+                    panic!("{:?}: too many are admitted: {error}", self.pair);
+                }
+                None
+            }
+            Verdict::Denied { retry_after, .. } => {
+                self.told.refused += 1;
+                ledger.look(now, charge.policy);
+                let longest = charge.policy.window().as_micros() as u64;
+                assert!(
+                    *retry_after <= longest,
+                    "{:?}: {} refuses for {retry_after}, longer than its own {longest}",
+                    self.pair,
+                    charge.policy
+                );
+                Some(*retry_after)
+            }
+            Verdict::Impossible { .. } => {
+                assert!(charge.cost > charge.policy.count(), "{charge:?} may fit");
+                None
+            }
+        }
+    }
+
+    /// Makes a refused call again, one tick too early and then in time.
+    async fn wait(&mut self, which: usize, charge: Charge, wait: u64) {
+        for (on, admitted) in [(wait - 1, false), (1, true)] {
+            self.clock.advance(Duration::from_micros(on));
+            let verdict = self.acquire(&[charge]).await.remove(0);
+            self.enter(which, &charge, &verdict);
+            assert_eq!(
+                matches!(verdict, Verdict::Allowed { .. }),
+                admitted,
+                "{:?}: after a wait of {wait}: {charge:?}: {verdict:?}",
+                self.pair
+            );
+        }
+        self.told.waited += 1;
+    }
+
+    fn go_on(&mut self) {
+        let spans = self.pair.map(|policy| policy.window().as_micros() as u64);
+        let shortest = spans[0].min(spans[1]);
+        let longest = spans[0].max(spans[1]);
+        let on = match (self.draw)(200) {
+            0 => 2 * longest,
+            1 => {
+                self.told.steps_back += 1;
+                let back = 1_000_000 + (self.draw)(longest);
+                return self.clock.step_back(Duration::from_micros(back));
+            }
+            2..20 => shortest / 4 + (self.draw)(shortest / 4),
+            20..60 => 0,
+            _ => (self.draw)(shortest / 20),
+        };
+        self.clock.advance(Duration::from_micros(on));
+    }
+}
+
+/// Waits for all of them at once.
+async fn all<T: Unpin>(mut replies: Vec<Reply<T>>) -> Vec<T> {
+    let mut answers: Vec<Option<T>> = replies.iter().map(|_| None).collect();
+    poll_fn(|context| {
+        for (reply, answer) in replies.iter_mut().zip(&mut answers) {
+            if answer.is_none()
+                && let Poll::Ready(ready) = Pin::new(reply).poll(context)
+            {
+                *answer = Some(ready);
+            }
+        }
+        match answers.iter().all(Option::is_some) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    })
+    .await;
+    answers.into_iter().flatten().collect()
+}
