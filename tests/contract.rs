@@ -28,6 +28,9 @@ async fn f_01_two_policies_on_one_counter_admit_no_more_than_the_larger() {
     for algorithm in [Algorithm::SlidingWindow, Algorithm::FixedWindow, Algorithm::TokenBucket] {
         let told = contract::check_two_policies(&store, &clock, algorithm, 100_000).await;
         println!("F-01 {algorithm:?} in memory: {told:?}");
-        assert!(told.admitted > 10_000 && told.waited > 500 && told.steps_back > 20, "{told:?}");
+        assert!(
+            told.admitted > 10_000 && told.waited > 500 && told.steps_back > 20,
+            "{told:?}"
+        );
     }
 }

@@ -3,12 +3,14 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use rate_limit::contract::Ledger;
 use rate_limit::{
-    Client, Key, Limiter, ManualClock, MemoryStore, Method, OnStoreError, Permit, Policy, Rejection, Rule,
-    StoreErrorKind, limit_per_time,
+    Algorithm, Client, Key, Limiter, ManualClock, MemoryStore, Method, OnStoreError, Permit, Policy, Rejection,
+    RejectionKind, Rule, StoreErrorKind, limit_per_time,
 };
 use rstest::rstest;
 
+use crate::random::Random;
 use crate::remote_store::RemoteStore;
 
 /// Instances of one service on one store.
@@ -331,4 +333,155 @@ async fn an_annotated_function_settles_both() {
     }
     assert_eq!(admitted, 2, "the failure after the success is counted");
     assert_eq!(limiter.unsettled(), 0);
+}
+
+/// The share of one of so many instances, as `instances` documents it.
+fn share(policy: Policy, instances: u32) -> Policy {
+    let count = policy.count().div_ceil(instances);
+    match policy.algorithm() {
+        Algorithm::SlidingWindow => Policy::sliding_window(count, policy.window()),
+        Algorithm::FixedWindow => Policy::fixed_window(count, policy.window()),
+        _ => Policy::token_bucket(count, policy.window() / policy.count() * instances),
+    }
+}
+
+/// One service while its store comes and goes: what the store admits is within the limit, and what each instance admits without it is
+/// within its share. So all of them admit no more than `instances` documents for a store that fails and recovers any number of times.
+async fn comes_and_goes(instances: u32, pair: [Policy; 2], calls: u32, random: &mut Random) {
+    let world = World::of(instances);
+    let shares = pair.map(|policy| share(policy, instances));
+    let mut by_store = Ledger::new(&pair);
+    let mut by_instance: Vec<Ledger> = (0..instances).map(|_| Ledger::new(&shares)).collect();
+    let shortest = pair[0].window().min(pair[1].window());
+    let (mut fails, mut admitted) = (false, [0, 0]);
+    for call in 0..calls {
+        let (which, instance) = (random.below(2) as usize, random.below(u64::from(instances)) as usize);
+        let cost = 1 + random.below(9) as u32;
+        let answer = world.instances[instance].check(rule(pair[which], "a").cost(cost)).await;
+        let now = world.clock.now();
+        let (ledger, policy) = match fails {
+            false => (&mut by_store, pair[which]),
+            true => (&mut by_instance[instance], shares[which]),
+        };
+        match answer {
+            Ok(_) => {
+                admitted[usize::from(fails)] += 1;
+                let entered = ledger.admit(now, policy, cost);
+                assert_eq!(
+                    entered,
+                    Ok(()),
+                    "call {call}, {instances} instances, {pair:?}, the store fails: {fails}"
+                );
+            }
+            Err(refusal) => {
+                ledger.look(now, policy);
+                let too_heavy = fails && cost > policy.count() && cost <= pair[which].count();
+                let kind = match cost > pair[which].count() {
+                    true => RejectionKind::Impossible,
+                    false if too_heavy => RejectionKind::StoreUnavailable,
+                    false => RejectionKind::Limited,
+                };
+                assert_eq!(refusal.kind(), kind, "{refusal}");
+                assert_eq!(refusal.policy(), pair[which], "a share is not shown");
+            }
+        }
+        if random.below(12) == 0 {
+            fails = !fails;
+            world.fails(fails);
+        }
+        match random.below(100) {
+            0 => world.clock.advance(pair[0].window().max(pair[1].window()) * 2),
+            1..10 => world.clock.advance(shortest / 3),
+            10..30 => {}
+            _ => world
+                .clock
+                .advance(shortest.mul_f64(random.below(1_000) as f64 / 20_000.0)),
+        }
+    }
+    assert!(
+        admitted.iter().all(|admitted| *admitted > calls / 100),
+        "{admitted:?} of {calls}"
+    );
+}
+
+#[tokio::test]
+async fn f_01_two_policies_keep_the_bounds_of_an_outage_for_1_to_10_instances() {
+    let seconds = Duration::from_secs;
+    let pairs = [
+        [
+            Policy::sliding_window(100, seconds(600)),
+            Policy::sliding_window(30, seconds(60)),
+        ],
+        [
+            Policy::sliding_window(40, seconds(60)),
+            Policy::sliding_window(90, seconds(60)),
+        ],
+        [
+            Policy::fixed_window(100, seconds(600)),
+            Policy::fixed_window(30, seconds(60)),
+        ],
+        [
+            Policy::token_bucket(100, seconds(1)),
+            Policy::token_bucket(60, seconds(2)),
+        ],
+        [
+            Policy::token_bucket(90, seconds(5)),
+            Policy::token_bucket(100, seconds(1)),
+        ],
+    ];
+    let mut random = Random(7);
+    for instances in 1..=10 {
+        for pair in pairs {
+            comes_and_goes(instances, pair, 2_000, &mut random).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn f_01_a_bucket_over_4_instances_and_a_store_that_flaps_keeps_its_bound() {
+    let world = World::of(4);
+    let whole = rule(Policy::token_bucket(100, Duration::from_millis(10)), "a");
+    let mut admitted = 0;
+    // Four seconds, in which the store comes and goes.
+    for step in 0..4_000_usize {
+        world.fails(step / 7 % 2 == 1);
+        for instance in 0..4 {
+            admitted += world.admits(instance, whole, 1).await;
+        }
+        world.clock.advance(Duration::from_millis(1));
+    }
+    assert!(
+        (600..=1_000).contains(&admitted),
+        "{admitted} of twice what a bucket of 100 gives in 4 s"
+    );
+}
+
+#[tokio::test]
+async fn f_05_a_call_that_weighs_more_than_a_share_is_refused_for_now() {
+    let world = World::of(10);
+    let rule = per_minute(100, "a").cost(20);
+    world.fails(true);
+    let refused = world.instances[0]
+        .check(rule)
+        .await
+        .expect_err("10 are the share of one");
+    assert_eq!(refused.kind(), RejectionKind::StoreUnavailable);
+    assert_eq!(refused.policy().count(), 100, "the share is nobody's business");
+    let impossible = world.instances[0].check(rule.cost(101)).await;
+    assert_eq!(impossible.expect_err("100 is all").kind(), RejectionKind::Impossible);
+    // A relative: by two rules, of which the second is the one that weighs too much.
+    let light = per_minute(100, "b").place(1);
+    let refused = world.instances[0]
+        .check_all(&[light, rule])
+        .await
+        .expect_err("as before");
+    assert_eq!(refused.kind(), RejectionKind::StoreUnavailable);
+    assert_eq!(world.admits(0, light, 10).await, 10, "the other one is not charged");
+    // And one that leaves the share as it is: what is told is of the whole policy.
+    let permit = world.instances[0]
+        .check(per_minute(100, "c").cost(4))
+        .await
+        .expect("it fits");
+    let decision = permit.decision().expect("the fallback decided");
+    assert_eq!((decision.limit(), decision.remaining), (100, 6));
 }

@@ -22,6 +22,9 @@ mod observing;
 mod outcomes;
 mod parameters;
 mod policies;
+#[allow(dead_code, reason = "each test binary uses some of it")]
+#[path = "../support/random.rs"]
+mod random;
 mod refusals;
 #[path = "../support/remote_store.rs"]
 mod remote_store;

@@ -9,9 +9,8 @@ use rate_limit::{
 use tokio::task::JoinHandle;
 
 use crate::common::{PATIENT, admits, is_admitted, key, limiter, ms, per_minute, rule, store, strict};
-use crate::differential::random::Random;
 use crate::probe::Probe;
-use crate::support::{Fault, FaultProxy, RedisServer};
+use crate::support::{Fault, FaultProxy, Random, RedisServer};
 
 const CALLS: &str = "cmdstat_evalsha";
 const TICK: Duration = Duration::from_secs(5);

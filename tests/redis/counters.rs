@@ -8,9 +8,8 @@ use rate_limit::{
 };
 
 use crate::common::{MINUTE, PATIENT, admits, key, per_minute, rule, store, strict};
-use crate::differential::random::Random;
 use crate::probe::Probe;
-use crate::support::{RedisCluster, RedisServer};
+use crate::support::{Random, RedisCluster, RedisServer};
 
 /// All of them, by rule and client. Each once.
 async fn all(store: &RedisStore, rules: &[StoredRule]) -> BTreeMap<(String, String), StoredCounter> {

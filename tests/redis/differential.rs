@@ -3,8 +3,7 @@
 mod counter;
 mod history;
 mod pair;
-pub(crate) mod random;
-mod rules;
+pub(crate) mod rules;
 mod sliding_logs;
 
 use self::counter::{Counter, buckets, fixed_windows, logs};

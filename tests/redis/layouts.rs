@@ -23,7 +23,16 @@ async fn a_changed_count_converts_the_log_in_place_and_keeps_its_hits() {
     let limiter = turned_by(&clock, &server).await;
     let mut times = Vec::new();
     // A ring keeps its size while it has hits that a list has no room for, or a list's count is not asked for.
-    let sizes = [None, None, Some(129), Some(1_000), Some(1_000), None, Some(1_000), Some(1_000)];
+    let sizes = [
+        None,
+        None,
+        Some(129),
+        Some(1_000),
+        Some(1_000),
+        None,
+        Some(1_000),
+        Some(1_000),
+    ];
     for (count, slots) in [5, 128, 129, 1_000, 129, 128, 1_000, 5].into_iter().zip(sizes) {
         // The first count of 5 leaves room, the last does not.
         let admitted = admits(&limiter, rule(count, "a")).await;

@@ -38,6 +38,7 @@ mod settlement;
 mod stacks;
 mod stopwatch;
 mod tls;
+mod two_policies;
 mod two_processes;
 mod under_fire;
 mod valkey;

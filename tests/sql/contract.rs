@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rate_limit::{ManualClock, contract};
+use rate_limit::{Algorithm, ManualClock, contract};
 use rstest::rstest;
 
 use crate::database::{Database, Kind};
@@ -17,4 +17,21 @@ async fn alg_01_a_sql_store_keeps_the_contract_of_token_buckets(#[case] kind: Ki
     let clock = ManualClock::new();
     let store = database.pool(2).await.store().deadline(Duration::from_secs(5));
     contract::check_token_buckets(&store.clock(&clock).build(), &clock).await;
+}
+
+/// `TWO_POLICIES=100000` for more than `scripts/test` asks.
+#[rstest]
+#[case(Kind::Postgres)]
+#[case(Kind::MariaDb)]
+#[case(Kind::Sqlite)]
+#[tokio::test]
+async fn f_01_two_policies_on_one_row(#[case] kind: Kind) {
+    let calls = std::env::var("TWO_POLICIES").map_or(5_000, |calls| calls.parse().expect("a number"));
+    let database = Database::with_table(kind).await;
+    let clock = ManualClock::new();
+    let store = database.pool(8).await.store().deadline(Duration::from_secs(5));
+    let store = store.clock(&clock).build();
+    let told = contract::check_two_policies(&store, &clock, Algorithm::TokenBucket, calls).await;
+    println!("F-01 in {kind:?}: {told:?}");
+    assert!(told.admitted > calls / 10 && told.waited > calls / 400, "{told:?}");
 }

@@ -142,7 +142,12 @@ impl Counter {
     /// of it are taken from those that are counted in others.
     fn window(&self, now: u64, length: u64) -> Window {
         let end = end_of(now, length);
-        let fresh = Window { length, end, base: 0, used: 0 };
+        let fresh = Window {
+            length,
+            end,
+            base: 0,
+            used: 0,
+        };
         if let Some(known) = self.windows.iter().find(|window| window.length == length) {
             let mut known = *known;
             known.heal(now);

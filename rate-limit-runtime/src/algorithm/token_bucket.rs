@@ -79,7 +79,11 @@ impl Bucket {
         let remaining = (take.whole().saturating_sub(left) / take.refill) as u32;
         Answer::Fits {
             // One more call may fit though more is owed than this policy sees.
-            remaining: if take.cost == 0 { remaining.max(free.min(1)) } else { remaining },
+            remaining: if take.cost == 0 {
+                remaining.max(free.min(1))
+            } else {
+                remaining
+            },
             reset_after: left.min(take.whole()),
         }
     }
@@ -152,7 +156,11 @@ impl Bucket {
 
     /// Whether nothing would be lost with this bucket.
     pub(crate) fn is_idle(&self, now: u64) -> bool {
-        let kept = if self.late { self.full_at.max(self.changed_at) + LATENESS } else { self.full_at };
+        let kept = if self.late {
+            self.full_at.max(self.changed_at) + LATENESS
+        } else {
+            self.full_at
+        };
         kept <= now
     }
 

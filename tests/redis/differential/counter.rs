@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rate_limit::{Algorithm, Charge, Client, Key, Method, Policy};
 
-use super::random::Random;
+use crate::support::Random;
 
 /// Long, so that no key goes by the real clock before it does by that of the test.
 pub(super) const TICK: Duration = Duration::from_secs(5);

@@ -7,8 +7,7 @@ use rate_limit::{Key, Verdict};
 
 use super::counter::{Counter, TICK};
 use super::pair::{Pair, Recorded};
-use super::random::Random;
-use crate::support::RedisServer;
+use crate::support::{Random, RedisServer};
 
 /// An admitted call that may still be settled.
 struct Call {

@@ -4,9 +4,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use rate_limit::{Decision, Key, Limiter, ManualClock, MemoryStore, Permit, Policy, Rejection, RejectionKind, Rule};
 
-use super::random::Random;
 use crate::common::{key, turned_by};
-use crate::support::RedisServer;
+use crate::support::{Random, RedisServer};
 
 const STEPS: usize = 10_000;
 const TICK: Duration = Duration::from_secs(5);

@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use rate_limit::{Decision, Limiter, ManualClock, MemoryStore, Permit, Policy, Rejection, RejectionKind, Rule};
 
-use super::random::Random;
 use crate::common::{key, ms, turned_by};
-use crate::support::RedisServer;
+use crate::support::{Random, RedisServer};
 
 const STEPS: usize = 3_000;
 /// Long, so that no key goes by the real clock before it does by that of the test. And coarse: Redis lets entries be up

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 
 use super::witness::Witness;
 use crate::common::key;
-use crate::differential::random::Random;
+use crate::support::Random;
 use crate::support::history::{Answer, DecidedBy, Recorder, Window};
 
 const URL: &str = "RATE_LIMIT_TEST_UNDER_FIRE";

@@ -223,7 +223,9 @@ impl Counter {
             *self = Self::new(policy);
         }
         self.policy = match &self.state {
-            State::Log(log) if !log.is_idle(now, self.policy.span().max(policy.span())) => self.policy.widened_to(policy),
+            State::Log(log) if !log.is_idle(now, self.policy.span().max(policy.span())) => {
+                self.policy.widened_to(policy)
+            }
             _ => policy,
         };
     }

@@ -130,7 +130,11 @@ impl Denials {
             let fresh = |refusal: &Refusal| refusal.doubted || now.duration_since(refusal.sent) < self.staleness;
             charge.known.filter(|refusal| !blind && fresh(refusal))
         };
-        let refusals = || asked.iter().filter_map(|(place, charge)| Some((*place, refuses(charge)?)));
+        let refusals = || {
+            asked
+                .iter()
+                .filter_map(|(place, charge)| Some((*place, refuses(charge)?)))
+        };
         let longest = refusals().max_by_key(|(place, refusal)| (refusal.left(now), Reverse(*place)));
         // A block begins with the first call that exceeds its limit, which only the server can tell.
         let may_begin_a_block = |(place, charge): (usize, &Charge)| {
@@ -445,7 +449,10 @@ mod tests {
 
     fn no_block(client: &str) -> Charge {
         let policy = Policy::sliding_window(5, Duration::from_secs(600));
-        Charge { policy, ..charge(client) }
+        Charge {
+            policy,
+            ..charge(client)
+        }
     }
 
     #[test]
@@ -457,7 +464,9 @@ mod tests {
             _ => None,
         };
         let asked = denials.look(&stack, now);
-        let Some(Look::Ask(asked)) = asked else { panic!("nothing is known yet") };
+        let Some(Look::Ask(asked)) = asked else {
+            panic!("nothing is known yet")
+        };
         let by_the_second = Ok(Verdict::Denied {
             longest: 1,
             remaining: 0,
@@ -468,17 +477,35 @@ mod tests {
         let soon = now + Duration::from_millis(500);
         assert_eq!(refused_by(&stack, soon), Some(1));
         assert_eq!(refused_by(&stack[1..], soon), Some(0), "whatever its place is");
-        assert_eq!(refused_by(&[stack[0], stack[2]], soon), None, "the others refused nothing");
+        assert_eq!(
+            refused_by(&[stack[0], stack[2]], soon),
+            None,
+            "the others refused nothing"
+        );
         let may_begin_a_block = [stack[1], charge("d")];
         assert_eq!(refused_by(&may_begin_a_block, soon), None, "only the server begins it");
-        let can_never_be = [stack[1], Charge { cost: 6, ..no_block("d") }];
+        let can_never_be = [
+            stack[1],
+            Charge {
+                cost: 6,
+                ..no_block("d")
+            },
+        ];
         assert_eq!(refused_by(&can_never_be, soon), None);
-        let observes = [stack[1], Charge { observe: true, ..no_block("d") }];
+        let observes = [
+            stack[1],
+            Charge {
+                observe: true,
+                ..no_block("d")
+            },
+        ];
         assert_eq!(refused_by(&observes, soon), Some(0));
 
         // Stale: one call asks, and the others are refused meanwhile.
         let later = now + STALENESS;
-        let Some(Look::Ask(asked)) = denials.look(&stack, later) else { panic!("it is stale") };
+        let Some(Look::Ask(asked)) = denials.look(&stack, later) else {
+            panic!("it is stale")
+        };
         assert_eq!(refused_by(&stack, later), Some(1));
         asked.answered(
             &Ok(Verdict::Allowed {

@@ -224,12 +224,7 @@ impl MySql {
 
     /// Takes what the charge weighs, if it is there, and asks how the row stands in the same round trip: as it is now in a transaction
     /// too, if `lock` says so.
-    async fn charge(
-        &self,
-        connection: &mut MySqlConnection,
-        charge: &Charge,
-        lock: &str,
-    ) -> Result<Charged, Trouble> {
+    async fn charge(&self, connection: &mut MySqlConnection, charge: &Charge, lock: &str) -> Result<Charged, Trouble> {
         if let Some(charged) = Charged::without_asking(charge) {
             return Ok(charged);
         }
@@ -290,7 +285,10 @@ impl MySql {
             from.refill,
             from.changed_at
         );
-        let swapped = raw_sql(self.limited(&swap)).execute(connection).await.map_err(trouble)?;
+        let swapped = raw_sql(self.limited(&swap))
+            .execute(connection)
+            .await
+            .map_err(trouble)?;
         Ok(swapped.rows_affected() > 0)
     }
 
@@ -443,7 +441,9 @@ impl MySql {
             .fetch_all(&mut *connection)
             .await
             .map_err(trouble)?;
-        let purge = format!("DELETE FROM rate_limit WHERE client = ? AND method = ? AND GREATEST(full_at, changed_at) < {now} - ?");
+        let purge = format!(
+            "DELETE FROM rate_limit WHERE client = ? AND method = ? AND GREATEST(full_at, changed_at) < {now} - ?"
+        );
         // One that is locked is about to be taken.
         let purge: Arc<str> = limited(Duration::from_millis(10), &purge).into();
         let old = old.iter().map(columns).collect::<Result<Vec<_>, _>>()?;

@@ -249,13 +249,11 @@ impl Sqlite {
         let get = |row: &SqliteRow, column| row.try_get(column).map_err(trouble);
         match row {
             Some(row) => Ok(Charged::taken(charge, get(&row, "full_at")?, get(&row, "now")?)),
-            None => {
-                match self.see(connection, charge).await?.untaken(charge) {
-                    Untaken::Refused(charged) => Ok(charged),
-                    Untaken::Take(charged, change) if swap(connection, charge, &change).await? => Ok(charged),
-                    Untaken::Take(..) | Untaken::LostRace => Err(Trouble::LostRace),
-                }
-            }
+            None => match self.see(connection, charge).await?.untaken(charge) {
+                Untaken::Refused(charged) => Ok(charged),
+                Untaken::Take(charged, change) if swap(connection, charge, &change).await? => Ok(charged),
+                Untaken::Take(..) | Untaken::LostRace => Err(Trouble::LostRace),
+            },
         }
     }
 
@@ -436,11 +434,7 @@ async fn put_right(connection: &mut SqliteConnection, charge: &Charge, change: O
 }
 
 /// Puts a row in the place of another. Returns whether that was still there.
-async fn swap(
-    connection: &mut SqliteConnection,
-    charge: &Charge,
-    Swap { from, to }: &Swap,
-) -> Result<bool, Trouble> {
+async fn swap(connection: &mut SqliteConnection, charge: &Charge, Swap { from, to }: &Swap) -> Result<bool, Trouble> {
     let columns = Columns::of(&charge.key);
     let swapped = query(
         "UPDATE rate_limit SET full_at = ?6, refill = ?7, changed_at = ?8
