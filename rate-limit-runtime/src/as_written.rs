@@ -57,7 +57,8 @@ enum Part<'a> {
     Text(&'a str),
     Unsigned(u128),
     Signed(i128),
-    Address(IpAddr),
+    /// With the number of its link, if it has one.
+    Host(IpAddr, u32),
     Bytes([u8; 16]),
 }
 
@@ -75,11 +76,11 @@ impl<'a> Part<'a> {
             "false" => readings.push(Self::Unsigned(0)),
             _ => {}
         }
-        if let Ok(address) = text.parse::<IpAddr>() {
-            readings.push(Self::Address(address));
+        if let Some((address, scope)) = host(text) {
+            readings.push(Self::Host(address, scope));
             let group = ClientIp::new(address, 64).group();
             if group != address.to_canonical() {
-                readings.push(Self::Address(group));
+                readings.push(Self::Host(group, scope));
             }
         }
         if let Some(number) = uuid(text) {
@@ -95,9 +96,17 @@ impl ToKey for Part<'_> {
             Self::Text(text) => text.to_key(hasher),
             Self::Unsigned(number) => number.to_key(hasher),
             Self::Signed(number) => number.to_key(hasher),
-            Self::Address(address) => address.to_key(hasher),
+            Self::Host(address, scope) => hasher.host(*address, *scope),
             Self::Bytes(bytes) => bytes.to_key(hasher),
         }
+    }
+}
+
+/// An address, with the number of its link as in `fe80::1%2`.
+fn host(text: &str) -> Option<(IpAddr, u32)> {
+    match text.split_once('%') {
+        Some((address, scope)) => Some((address.parse().ok()?, scope.parse().ok()?)),
+        None => Some((text.parse().ok()?, 0)),
     }
 }
 

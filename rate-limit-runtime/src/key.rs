@@ -333,6 +333,19 @@ impl KeyHasher {
         }
     }
 
+    /// As [`address`](Self::address), of a host whose link has this number if its address is link-local; 0 if it is not known.
+    pub(crate) fn host(&mut self, address: IpAddr, scope: u32) {
+        match address {
+            IpAddr::V6(ip) if ip.is_unicast_link_local() && scope != 0 => {
+                let mut part = [0; 20];
+                part[..16].copy_from_slice(&ip.octets());
+                part[16..].copy_from_slice(&scope.to_le_bytes());
+                self.write(b's', &part);
+            }
+            _ => self.address(address),
+        }
+    }
+
     /// As [`write`](Self::write) of the number's bytes, the lowest first.
     #[inline]
     fn number(&mut self, kind: u8, number: u128) {

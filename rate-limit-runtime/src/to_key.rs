@@ -16,8 +16,10 @@ use crate::key::KeyHasher;
 ///
 /// * Text is taken byte by byte: `Alice` and `alice` are two clients. Fold it as your log-in folds it.
 /// * A number of any width is its value: `7_u32` and `7_u64` are one client.
-/// * An address is the host: an IPv4-mapped IPv6 address is the IPv4 address, and the port of a socket
-///   address is left out, or each connection would be a client of its own.
+/// * An IP address is that one address. An IPv6 host has 2^64 of them, each with a budget of its own, so a limit by address takes
+///   [`ClientIp`](crate::ClientIp) as its key, which counts a `/64` as one client.
+/// * An IPv4-mapped IPv6 address is the IPv4 address. The port of a socket address is left out, or each connection would be a client of
+///   its own; the scope of a link-local one is part of it.
 /// * A tuple is its parts in order.
 ///
 /// A newtype of your own passes on what it holds:
@@ -128,28 +130,32 @@ impl ToKey for isize {
     }
 }
 
-impl ToKey for IpAddr {
-    fn to_key(&self, hasher: &mut KeyHasher) {
-        hasher.address(*self);
-    }
-}
-
 macro_rules! addresses {
-    ($($address:ty: $ip:expr;)*) => {$(
+    ($($address:ty: $host:expr;)*) => {$(
         impl ToKey for $address {
             fn to_key(&self, hasher: &mut KeyHasher) {
-                let ip: fn(&$address) -> IpAddr = $ip;
-                hasher.address(ip(self));
+                let host: fn(&$address) -> (IpAddr, u32) = $host;
+                let (ip, scope) = host(self);
+                hasher.host(ip, scope);
             }
         }
     )*};
 }
 addresses! {
-    Ipv4Addr: |ip| (*ip).into();
-    Ipv6Addr: |ip| (*ip).into();
-    SocketAddr: |socket| socket.ip();
-    SocketAddrV4: |socket| (*socket.ip()).into();
-    SocketAddrV6: |socket| (*socket.ip()).into();
+    IpAddr: |ip| (*ip, 0);
+    Ipv4Addr: |ip| ((*ip).into(), 0);
+    Ipv6Addr: |ip| ((*ip).into(), 0);
+    SocketAddrV4: |socket| ((*socket.ip()).into(), 0);
+    SocketAddrV6: |socket| ((*socket.ip()).into(), socket.scope_id());
+}
+
+impl ToKey for SocketAddr {
+    fn to_key(&self, hasher: &mut KeyHasher) {
+        match self {
+            Self::V4(socket) => socket.to_key(hasher),
+            Self::V6(socket) => socket.to_key(hasher),
+        }
+    }
 }
 
 macro_rules! pointers {

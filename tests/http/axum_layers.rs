@@ -1,47 +1,21 @@
 //! Layers and extractors of axum.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
-use axum::extract::{ConnectInfo, Extension};
+use axum::extract::Extension;
 use axum::http::{Request, Response, StatusCode};
 use axum::routing::{any, get, post};
 use axum::{Json, Router};
 use rate_limit::axum::{AmbientClient, Bot, LimitRoute, RateHeaders};
 use rate_limit::{ClientIp, ClientIpSource, HeaderDialect, Limiter, Policy, Rejection, limit_per_time};
-use tower::ServiceExt as _;
+
+use crate::client::{request, send, status, statuses};
+use crate::log;
 
 const FIVE: Policy = Policy::sliding_window(5, Duration::from_secs(60));
-
-fn request(peer: &str, method: &str, uri: &str) -> Request<Body> {
-    let peer: SocketAddr = format!("{peer}:4711").parse().expect("an address");
-    let mut request = Request::builder()
-        .method(method)
-        .uri(uri)
-        .body(Body::empty())
-        .expect("a request");
-    request.extensions_mut().insert(ConnectInfo(peer));
-    request
-}
-
-async fn send(app: &Router, request: Request<Body>) -> Response<Body> {
-    app.clone().oneshot(request).await.expect("a router always answers")
-}
-
-async fn status(app: &Router, peer: &str, method: &str, uri: &str) -> u16 {
-    send(app, request(peer, method, uri)).await.status().as_u16()
-}
-
-async fn statuses(app: &Router, peer: &str, uri: &str, times: usize) -> Vec<u16> {
-    let mut statuses = Vec::new();
-    for _ in 0..times {
-        statuses.push(status(app, peer, "GET", uri).await);
-    }
-    statuses
-}
 
 /// A limit by address on a limiter of its own.
 fn by_address(source: ClientIpSource) -> LimitRoute {
@@ -307,30 +281,9 @@ async fn of_the_same_name(ip: ClientIp) -> Result<&'static str, Rejection> {
     Ok("hello")
 }
 
-/// A writer that a test can read.
-#[derive(Clone, Default)]
-struct Log(Arc<std::sync::Mutex<Vec<u8>>>);
-
-impl std::io::Write for Log {
-    fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().expect("nobody panics").extend(text);
-        Ok(text.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 #[tokio::test]
 async fn http_03_a_layer_and_a_function_of_one_name_are_warned_of() {
-    let log = Log::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_ansi(false)
-        .with_writer(move || writer.clone())
-        .finish();
-    let _logged = tracing::subscriber::set_default(subscriber);
+    log::install();
     let limit = LimitRoute::by_address("route", FIVE, ClientIpSource::peer());
     let app = Router::new().route("/", get(of_the_same_name)).route_layer(limit);
     Limiter::embedded()
@@ -338,7 +291,7 @@ async fn http_03_a_layer_and_a_function_of_one_name_are_warned_of() {
             assert_eq!(statuses(&app, "192.0.2.1", "/", 3).await, [200, 200, 429]);
         })
         .await;
-    let log = String::from_utf8(log.0.lock().expect("nobody panics").clone()).expect("text");
+    let log = log::take().concat();
     assert_eq!(log.matches("charged twice").count(), 1, "{log}");
 }
 

@@ -1,12 +1,16 @@
 //! Whose address a request comes from.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use rate_limit::{Client, ClientIp, ClientIpSource};
 
 fn ip(text: &str) -> IpAddr {
     text.parse().expect("an address")
+}
+
+fn peer(text: &str) -> SocketAddr {
+    SocketAddr::new(ip(text), 4711)
 }
 
 fn headers(lines: &[(&str, &str)]) -> HeaderMap {
@@ -31,7 +35,7 @@ fn ip_01_what_an_untrusted_peer_says_is_not_heard() {
     let source = behind(&["10.0.0.0/8"]);
     for n in 0..200 {
         let rotating = headers(&[("x-forwarded-for", &format!("192.0.2.{n}"))]);
-        assert_eq!(source.resolve(ip("203.0.113.9"), &rotating).ip(), ip("203.0.113.9"));
+        assert_eq!(source.resolve(peer("203.0.113.9"), &rotating).ip(), ip("203.0.113.9"));
     }
 }
 
@@ -39,10 +43,10 @@ fn ip_01_what_an_untrusted_peer_says_is_not_heard() {
 fn ip_02_trusted_proxies_are_passed_from_the_right() {
     let headers = headers(&[("x-forwarded-for", "6.6.6.6, 198.51.100.7, 10.0.0.2")]);
     assert_eq!(
-        behind(&["10.0.0.0/8"]).resolve(ip("10.0.0.3"), &headers).ip(),
+        behind(&["10.0.0.0/8"]).resolve(peer("10.0.0.3"), &headers).ip(),
         ip("198.51.100.7")
     );
-    let all_trusted = behind(&["0.0.0.0/0"]).resolve(ip("10.0.0.3"), &headers);
+    let all_trusted = behind(&["0.0.0.0/0"]).resolve(peer("10.0.0.3"), &headers);
     assert_eq!(
         all_trusted.ip(),
         ip("6.6.6.6"),
@@ -55,12 +59,12 @@ fn ip_03_an_entry_that_is_no_address_ends_the_walk() {
     let proxy = ip("10.0.0.3");
     let forwarded = ClientIpSource::forwarded(["10.0.0.0/8".parse().expect("a network")]);
     let hidden = headers(&[("forwarded", "for=1.2.3.4, for=_hidden")]);
-    assert_eq!(forwarded.resolve(proxy, &hidden).ip(), proxy);
+    assert_eq!(forwarded.resolve(peer("10.0.0.3"), &hidden).ip(), proxy);
     let unknown = headers(&[("x-forwarded-for", "1.2.3.4, unknown")]);
-    assert_eq!(behind(&["10.0.0.0/8"]).resolve(proxy, &unknown).ip(), proxy);
+    assert_eq!(behind(&["10.0.0.0/8"]).resolve(peer("10.0.0.3"), &unknown).ip(), proxy);
     let behind_another = headers(&[("x-forwarded-for", "1.2.3.4, unknown, 10.0.0.2")]);
     assert_eq!(
-        behind(&["10.0.0.0/8"]).resolve(proxy, &behind_another).ip(),
+        behind(&["10.0.0.0/8"]).resolve(peer("10.0.0.3"), &behind_another).ip(),
         ip("10.0.0.2")
     );
 }
@@ -72,17 +76,17 @@ fn ip_05_all_lines_of_a_header_are_one() {
         ("x-forwarded-for", "1.2.3.4"),
         ("x-forwarded-for", "198.51.100.7, 10.0.0.2"),
     ]);
-    assert_eq!(source.resolve(ip("10.0.0.3"), &two).ip(), ip("198.51.100.7"));
+    assert_eq!(source.resolve(peer("10.0.0.3"), &two).ip(), ip("198.51.100.7"));
     let mut hundred: Vec<(&str, &str)> = vec![("x-forwarded-for", "1.2.3.4"); 99];
     hundred.push(("x-forwarded-for", "198.51.100.7"));
     assert_eq!(
-        source.resolve(ip("10.0.0.3"), &headers(&hundred)).ip(),
+        source.resolve(peer("10.0.0.3"), &headers(&hundred)).ip(),
         ip("198.51.100.7")
     );
     let long = format!("{}, 198.51.100.7", "1.2.3.4, ".repeat(7_000));
     assert_eq!(
         source
-            .resolve(ip("10.0.0.3"), &headers(&[("x-forwarded-for", &long)]))
+            .resolve(peer("10.0.0.3"), &headers(&[("x-forwarded-for", &long)]))
             .ip(),
         ip("198.51.100.7")
     );
@@ -90,10 +94,67 @@ fn ip_05_all_lines_of_a_header_are_one() {
     let chain = format!("1.2.3.4{}", ", 10.0.0.2".repeat(7_000));
     assert_eq!(
         source
-            .resolve(ip("10.0.0.3"), &headers(&[("x-forwarded-for", &chain)]))
+            .resolve(peer("10.0.0.3"), &headers(&[("x-forwarded-for", &chain)]))
             .ip(),
         ip("10.0.0.2")
     );
+}
+
+#[test]
+fn f_11_at_most_64_entries_are_read() {
+    let source = behind(&["10.0.0.0/8"]);
+    let behind_so_many = |proxies: usize| {
+        let chain = format!("198.51.100.7{}", ", 10.0.0.2".repeat(proxies));
+        let one_line = headers(&[("x-forwarded-for", &chain)]);
+        let mut lines = vec![("x-forwarded-for", "198.51.100.7")];
+        lines.extend(vec![("x-forwarded-for", "10.0.0.2"); proxies]);
+        [one_line, headers(&lines)].map(|headers| source.resolve(peer("10.0.0.3"), &headers).ip())
+    };
+    assert_eq!(behind_so_many(63), [ip("198.51.100.7"); 2]);
+    assert_eq!(behind_so_many(64), [ip("10.0.0.2"); 2]);
+    let empty = format!("198.51.100.7{}", ",".repeat(64));
+    let empty = headers(&[("x-forwarded-for", &empty)]);
+    assert_eq!(source.resolve(peer("10.0.0.3"), &empty).ip(), ip("10.0.0.3"));
+}
+
+#[test]
+fn f_33_a_source_that_always_has_a_port_reads_the_last_group_as_one() {
+    let header = HeaderName::from_static("cloudfront-viewer-address");
+    let source = ClientIpSource::header(header, ["10.0.0.0/8".parse().expect("a network")]);
+    let of = |source: &ClientIpSource, entry: &str| {
+        let headers = headers(&[("cloudfront-viewer-address", entry)]);
+        source.resolve(peer("10.0.0.3"), &headers).ip()
+    };
+    let with_port = source.clone().with_port();
+    assert_eq!(of(&source, "2001:db8::1:443"), ip("2001:db8::1:443"));
+    for entry in [
+        "2001:db8::1:443",
+        "2001:db8::1:65535",
+        "[2001:db8::1]:443",
+        "2001:db8:0:0:0:0:0:1:443",
+    ] {
+        assert_eq!(of(&with_port, entry), ip("2001:db8::1"), "{entry}");
+    }
+    for (entry, address) in [
+        ("203.0.113.7:443", "203.0.113.7"),
+        ("203.0.113.7", "203.0.113.7"),
+        ("::ffff:203.0.113.7:443", "203.0.113.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2:3:4:5:6"),
+        ("2001:db8::1:face", "2001:db8::1:face"),
+    ] {
+        assert_eq!(of(&with_port, entry), ip(address), "{entry}");
+    }
+    let forwarded = ClientIpSource::forwarded(["10.0.0.0/8".parse().expect("a network")]).with_port();
+    let headers = headers(&[("forwarded", "for=\"2001:db8::1:443\"")]);
+    assert_eq!(forwarded.resolve(peer("10.0.0.3"), &headers).ip(), ip("2001:db8::1"));
+}
+
+/// `Forwarded` is read as such, however the source was made.
+#[test]
+fn f_33_forwarded_by_its_name_is_forwarded() {
+    let source = ClientIpSource::header(http::header::FORWARDED, ["10.0.0.0/8".parse().expect("a network")]);
+    let headers = headers(&[("forwarded", "for=198.51.100.7")]);
+    assert_eq!(source.resolve(peer("10.0.0.3"), &headers).ip(), ip("198.51.100.7"));
 }
 
 #[test]
@@ -101,7 +162,7 @@ fn ip_07_ports_brackets_and_quotes_make_no_other_client() {
     let source = behind(&["10.0.0.0/8"]);
     let of = |entry: &str| {
         source
-            .resolve(ip("10.0.0.3"), &headers(&[("x-forwarded-for", entry)]))
+            .resolve(peer("10.0.0.3"), &headers(&[("x-forwarded-for", entry)]))
             .ip()
     };
     for entry in [
@@ -131,7 +192,7 @@ fn ip_09_mapped_addresses_are_the_ones_they_stand_for() {
     let source = behind(&["10.0.0.0/8"]);
     let headers = headers(&[("x-forwarded-for", "198.51.100.7")]);
     assert_eq!(
-        source.resolve(ip("::ffff:10.0.0.3"), &headers).ip(),
+        source.resolve(peer("::ffff:10.0.0.3"), &headers).ip(),
         ip("198.51.100.7"),
         "a mapped proxy is trusted"
     );
@@ -152,7 +213,7 @@ fn ip_11_a_network_is_one_client() {
     let source = behind(&["2001:db8:1:2::1/128"]);
     let headers = headers(&[("x-forwarded-for", "198.51.100.7")]);
     assert_eq!(
-        source.resolve(ip("2001:db8:1:2::2"), &headers).ip(),
+        source.resolve(peer("2001:db8:1:2::2"), &headers).ip(),
         ip("2001:db8:1:2::2")
     );
 }

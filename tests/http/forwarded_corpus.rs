@@ -31,7 +31,7 @@ fn ip_03_each_header_of_the_corpus_comes_to_its_address() {
     let mut seen = 0;
     for row in rows() {
         assert_eq!(
-            row.source.resolve(row.peer, &headers(&row)).ip(),
+            row.source.resolve(SocketAddr::new(row.peer, 4711), &headers(&row)).ip(),
             row.resolved,
             "{}",
             row.text
@@ -79,7 +79,10 @@ fn ip_03_no_beginning_reaches_past_what_a_proxy_adds() {
                 ", 198.51.100.7"
             };
             let value = HeaderValue::from_bytes(&[beginning.as_slice(), added.as_bytes()].concat()).expect("a value");
-            let resolved = source.resolve(ip("10.0.0.3"), &HeaderMap::from_iter([(name, value)]));
+            let resolved = source.resolve(
+                SocketAddr::new(ip("10.0.0.3"), 4711),
+                &HeaderMap::from_iter([(name, value)]),
+            );
             assert_eq!(
                 resolved.ip(),
                 ip("198.51.100.7"),

@@ -2,8 +2,12 @@
 
 mod axum_layers;
 mod bots;
+mod client;
 mod client_ip;
 mod dialects;
 mod forwarded_corpus;
+#[path = "../behaviour/log.rs"]
+mod log;
+mod peers;
 mod problems;
 mod websocket;

@@ -5,9 +5,9 @@ use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
 use actix_web::http::StatusCode;
+use actix_web::http::header::HeaderValue;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, ResponseError};
-use http::HeaderName;
-use http::header::{FORWARDED, USER_AGENT};
+use http::header::USER_AGENT;
 
 use super::headers;
 use crate::http::bot::BotFilter;
@@ -27,16 +27,10 @@ impl FromRequest for ClientIp {
 
 /// The client's address, by this source.
 pub(super) fn client_ip(request: &HttpRequest, source: &ClientIpSource) -> Result<ClientIp, NoPeer> {
-    const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
     let peer = request.peer_addr().ok_or(NoPeer)?;
-    let named = source.header_name();
-    let names = [named.as_ref(), Some(&X_FORWARDED_FOR), Some(&FORWARDED)];
-    let mut names: Vec<&HeaderName> = names.into_iter().flatten().collect();
-    names.sort_unstable_by_key(|name| name.as_str());
-    names.dedup();
-    let headers = headers::of(request.headers(), &names);
-    source.warn_if_it_ignores_proxies(&headers);
-    Ok(source.resolve(peer.ip(), &headers))
+    let headers = request.headers();
+    source.warn_if_it_ignores_proxies(|name| headers.contains_key(name));
+    Ok(source.resolve_by(peer, |name| headers.get_all(name.as_str()).map(HeaderValue::as_bytes)))
 }
 
 /// Whether a request calls itself a bot, by the [`BotFilter`] among the application's data, or the default one.

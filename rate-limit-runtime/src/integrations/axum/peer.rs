@@ -31,6 +31,6 @@ pub(super) fn by_address(source: ClientIpSource) -> Arc<Find> {
 /// The client's address, by this source.
 pub(super) fn client_ip(parts: &Parts, source: &ClientIpSource) -> Result<ClientIp, NoPeer> {
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().ok_or(NoPeer)?;
-    source.warn_if_it_ignores_proxies(&parts.headers);
-    Ok(source.resolve(peer.0.ip(), &parts.headers))
+    source.warn_if_it_ignores_proxies(|name| parts.headers.contains_key(name));
+    Ok(source.resolve(peer.0, &parts.headers))
 }
