@@ -334,9 +334,10 @@ impl KeyHasher {
     }
 
     /// As [`address`](Self::address), of a host whose link has this number if its address is link-local; 0 if it is not known.
+    #[inline]
     pub(crate) fn host(&mut self, address: IpAddr, scope: u32) {
         match address {
-            IpAddr::V6(ip) if ip.is_unicast_link_local() && scope != 0 => {
+            IpAddr::V6(ip) if scope != 0 && ip.is_unicast_link_local() => {
                 let mut part = [0; 20];
                 part[..16].copy_from_slice(&ip.octets());
                 part[16..].copy_from_slice(&scope.to_le_bytes());

@@ -182,7 +182,7 @@ async fn hdr_04_answers_that_pass_tell_the_tightest_limit_and_are_private() {
             let answer = send(&app, get("192.0.2.1", "/")).await;
             assert_eq!(header(&answer, "ratelimit-policy"), Some("\"wide\";q=2;w=600"));
             assert_eq!(header(&answer, "ratelimit"), Some("\"wide\";r=1;t=600"));
-            assert_eq!(header(&answer, "cache-control"), Some("private"));
+            assert_eq!(header(&answer, "cache-control"), Some("private, max-age=60"));
             send(&app, get("192.0.2.1", "/")).await;
             let refused = send(&app, get("192.0.2.1", "/")).await;
             assert_eq!(refused.status(), 429);
@@ -193,6 +193,43 @@ async fn hdr_04_answers_that_pass_tell_the_tightest_limit_and_are_private() {
                 None,
                 "it met no limit"
             );
+        })
+        .await;
+}
+
+#[limit_per_time(100, "1m", key = "everybody", name = "own-headers")]
+async fn own_headers() -> Result<HttpResponse, Rejection> {
+    Ok(HttpResponse::Ok()
+        .insert_header(("ratelimit", "\"own\";r=7;t=1"))
+        .insert_header(("cache-control", "public"))
+        .finish())
+}
+
+#[limit_per_time(100, "1m", key = "everybody", name = "two-lines")]
+async fn two_lines() -> Result<HttpResponse, Rejection> {
+    Ok(HttpResponse::Ok()
+        .append_header(("cache-control", "max-age=60"))
+        .append_header(("cache-control", "s-maxage=600, must-revalidate"))
+        .finish())
+}
+
+#[actix_web::test]
+async fn f_22_a_handlers_own_headers_are_kept() {
+    Limiter::embedded()
+        .scope(async {
+            let app = App::new()
+                .wrap(from_fn(rate_headers(HeaderDialect::Draft11)))
+                .route("/", web::get().to(own_headers))
+                .route("/two", web::get().to(two_lines));
+            let app = init_service(app).await;
+            let own = send(&app, get("192.0.2.1", "/")).await;
+            assert_eq!(header(&own, "ratelimit"), Some("\"own\";r=7;t=1"));
+            assert_eq!(header(&own, "ratelimit-policy"), None);
+            assert_eq!(header(&own, "cache-control"), Some("public"));
+            let two = send(&app, get("192.0.2.1", "/two")).await;
+            assert_eq!(header(&two, "ratelimit"), Some("\"two-lines\";r=99;t=60"));
+            let lines: Vec<_> = two.headers().get_all("cache-control").collect();
+            assert_eq!(lines, ["private, max-age=60, must-revalidate"]);
         })
         .await;
 }

@@ -222,7 +222,7 @@ async fn hdr_04_answers_that_pass_tell_the_tightest_limit_and_are_private() {
             let answer = send(&app, request("192.0.2.1", "GET", "/")).await;
             assert_eq!(answer.headers()["ratelimit-policy"], "\"wide\";q=2;w=600");
             assert_eq!(answer.headers()["ratelimit"], "\"wide\";r=1;t=600");
-            assert_eq!(answer.headers()["cache-control"], "private");
+            assert_eq!(answer.headers()["cache-control"], "private, max-age=60");
             send(&app, request("192.0.2.1", "GET", "/")).await;
             let refused = send(&app, request("192.0.2.1", "GET", "/")).await;
             assert_eq!(refused.status(), 429);

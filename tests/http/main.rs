@@ -10,4 +10,5 @@ mod forwarded_corpus;
 mod log;
 mod peers;
 mod problems;
+mod rate_headers;
 mod websocket;

@@ -20,6 +20,21 @@ pub enum HeaderDialect {
 }
 
 impl HeaderDialect {
+    /// The names of its headers.
+    const fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::None => &[],
+            Self::XRateLimit => &["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"],
+            Self::Draft11 => &["ratelimit-policy", "ratelimit"],
+        }
+    }
+
+    /// Whether it has something to tell on an answer with these headers: one that has any of its own is left as it is.
+    #[cfg(any(feature = "actix-web", feature = "axum"))]
+    pub(crate) fn is_to_be_written(self, has: impl Fn(&'static str) -> bool) -> bool {
+        self != Self::None && !self.names().iter().any(|name| has(name))
+    }
+
     /// Writes what was decided for the limit `name`, in place of what stands there.
     pub fn write(self, name: &str, decision: &Decision, headers: &mut HeaderMap) {
         // Whole seconds, rounded up: a client that waits this long is not too early.
@@ -28,18 +43,18 @@ impl HeaderDialect {
         match self {
             Self::None => {}
             Self::XRateLimit => {
-                let mut insert =
-                    |name: &'static str, value: u64| headers.insert(HeaderName::from_static(name), value.into());
-                insert("x-ratelimit-limit", decision.limit().into());
-                insert("x-ratelimit-remaining", decision.remaining.into());
-                insert("x-ratelimit-reset", wait);
+                let values = [decision.limit().into(), decision.remaining.into(), wait];
+                for (name, value) in self.names().iter().zip(values) {
+                    headers.insert(HeaderName::from_static(name), HeaderValue::from(value));
+                }
             }
             Self::Draft11 => {
                 let window = seconds(decision.policy.window());
                 let quota = [("q", decision.limit().into()), ("w", window)];
                 let left = [("r", decision.remaining.into()), ("t", wait)];
-                insert_item(headers, "ratelimit-policy", name, &quota);
-                insert_item(headers, "ratelimit", name, &left);
+                for (header, parameters) in self.names().iter().zip([&quota, &left]) {
+                    insert_item(headers, header, name, parameters);
+                }
             }
         }
     }
@@ -64,10 +79,4 @@ fn insert_item(headers: &mut HeaderMap, header: &'static str, name: &str, parame
     if let Some(Ok(value)) = list.finish().map(|text| HeaderValue::from_str(&text)) {
         headers.insert(HeaderName::from_static(header), value);
     }
-}
-
-/// Whether a `Cache-Control` lets a shared cache keep an answer. One that tells how a client stands is that client's alone.
-#[cfg(any(feature = "actix-web", feature = "axum"))]
-pub(crate) fn is_public(cache_control: &str) -> bool {
-    cache_control.to_ascii_lowercase().contains("public")
 }

@@ -16,8 +16,9 @@ use super::extract::client_ip;
 use super::headers;
 use crate::client;
 use crate::failure::OnStoreError;
+use crate::http::cache_control::made_private;
 use crate::http::client_ip::ClientIpSource;
-use crate::http::dialect::{self, HeaderDialect};
+use crate::http::dialect::HeaderDialect;
 use crate::integrations::route_limit::{Charged, RouteLimit};
 use crate::key::{Client, Key, KeyError};
 use crate::limiter::Limiter;
@@ -89,8 +90,15 @@ fn by_address(source: ClientIpSource) -> Rc<Find> {
     })
 }
 
-/// Writes on each answer how the client stands, by the tightest limit that the request met. A request that met none is answered as it
-/// is. A public `Cache-Control` of an answer that tells becomes `private`.
+/// Tells the client on each answer how it stands, by the tightest limit that the request met. A request that met none is
+/// answered as it is, and so is one whose answer has a header of this dialect already: a handler's own header is kept.
+///
+/// How a client stands is for that client alone, so an answer that tells it becomes `Cache-Control: private`, unless it is that or
+/// `no-store` already. `public` and `s-maxage` are left out, all other directives are kept. A header for one cache, such as
+/// `CDN-Cache-Control`, is not looked at.
+///
+/// Scripts of another origin see these headers only if the CORS middleware outside of this one exposes them: see
+/// [`LimitRoute`](LimitRoute#cors).
 pub fn rate_headers<B: MessageBody + 'static>(
     dialect: HeaderDialect,
 ) -> impl Fn(ServiceRequest, Next<B>) -> Answer<B> + Clone {
@@ -98,15 +106,15 @@ pub fn rate_headers<B: MessageBody + 'static>(
         Box::pin(async move {
             let (answer, report) = report::collect(next.call(request)).await;
             let mut answer = answer?;
-            if let (Some(report), true) = (report, dialect != HeaderDialect::None) {
+            let headers = answer.headers_mut();
+            if let Some(report) = report.filter(|_| dialect.is_to_be_written(|name| headers.contains_key(name))) {
                 let mut told = HeaderMap::new();
                 dialect.write(report.name, &report.decision, &mut told);
-                let headers = answer.headers_mut();
-                headers::insert(&told, headers);
-                let is_public = |value: &HeaderValue| value.to_str().is_ok_and(dialect::is_public);
-                if headers.get(CACHE_CONTROL).is_some_and(is_public) {
-                    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private"));
+                let lines = headers.get_all(CACHE_CONTROL).map(HeaderValue::as_bytes);
+                if let Some(private) = made_private(lines) {
+                    told.insert(http::header::CACHE_CONTROL, private);
                 }
+                headers::insert(&told, headers);
             }
             Ok(answer)
         })

@@ -9,13 +9,19 @@ use http::{HeaderValue, Request, Response};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::http::dialect::{self, HeaderDialect};
+use crate::http::cache_control::made_private;
+use crate::http::dialect::HeaderDialect;
 use crate::report;
 
-/// A layer that writes on each answer how the client stands, by the tightest limit that the request met. A request that met none is
-/// answered as it is.
+/// A layer that tells the client on each answer how it stands, by the tightest limit that the request met. A request that met none is
+/// answered as it is, and so is one whose answer has a header of this dialect already: a handler's own header is kept.
 ///
-/// How a client stands is nobody else's business: a public `Cache-Control` of an answer becomes `private`.
+/// How a client stands is for that client alone, so an answer that tells it becomes `Cache-Control: private`, unless it is that or
+/// `no-store` already. `public` and `s-maxage` are left out, all other directives are kept. A header for one cache, such as
+/// `CDN-Cache-Control`, is not looked at.
+///
+/// Scripts of another origin see these headers only if the CORS layer outside of this one exposes them: see
+/// [`LimitRoute`](super::LimitRoute#cors).
 ///
 /// ```
 /// use axum::{Router, routing::get};
@@ -29,7 +35,7 @@ use crate::report;
 pub struct RateHeaders(HeaderDialect);
 
 impl RateHeaders {
-    /// In this dialect.
+    /// Creates the layer, which writes the headers of this dialect.
     #[must_use]
     pub const fn new(dialect: HeaderDialect) -> Self {
         Self(dialect)
@@ -44,7 +50,7 @@ impl<S> Layer<S> for RateHeaders {
     }
 }
 
-/// A service whose answers tell how the client stands.
+/// The service produced by [`RateHeaders`].
 #[derive(Clone, Debug)]
 pub struct WithRateHeaders<S> {
     inner: S,
@@ -70,12 +76,12 @@ where
         Box::pin(async move {
             let (answer, report) = report::collect(answer).await;
             let mut answer = answer?;
-            if let (Some(report), true) = (report, dialect != HeaderDialect::None) {
-                let headers = answer.headers_mut();
+            let headers = answer.headers_mut();
+            if let Some(report) = report.filter(|_| dialect.is_to_be_written(|name| headers.contains_key(name))) {
                 dialect.write(report.name, &report.decision, headers);
-                let is_public = |value: &HeaderValue| value.to_str().is_ok_and(dialect::is_public);
-                if headers.get(CACHE_CONTROL).is_some_and(is_public) {
-                    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private"));
+                let lines = headers.get_all(CACHE_CONTROL).into_iter().map(HeaderValue::as_bytes);
+                if let Some(private) = made_private(lines) {
+                    headers.insert(CACHE_CONTROL, private);
                 }
             }
             Ok(answer)
