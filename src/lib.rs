@@ -86,8 +86,8 @@ pub use rate_limit_runtime::axum;
 pub use rate_limit_runtime::{
     Algorithm, AlreadyInstalled, BotFilter, BuildError, Change, Charge, Client, ClientIp, ClientIpSource, Decision,
     FromRejection, HeaderDialect, Hit, Hits, Key, KeyError, KeyHasher, Limiter, LimiterBuilder, MemoryStore,
-    MemoryStoreBuilder, Method, OnStoreError, Permit, Policies, Policy, PolicyError, Rejection, RejectionKind, Reply,
-    Rule, Settlement, Store, StoreError, StoreErrorKind, ToKey, Verdict, client, install,
+    MemoryStoreBuilder, Method, Numbers, OnStoreError, Permit, Policies, Policy, PolicyError, Rejection, RejectionKind,
+    Reply, Rule, Settlement, Store, StoreError, StoreErrorKind, ToKey, Verdict, client, install,
 };
 #[cfg(feature = "test-util")]
 pub use rate_limit_runtime::{ManualClock, contract};

@@ -60,6 +60,7 @@ pub use self::method::Method;
 pub use self::permit::Permit;
 pub use self::policies::Policies;
 pub use self::policy::{Algorithm, Policy, PolicyError};
+pub use self::registry::Numbers;
 pub use self::rejection::{FromRejection, Rejection, RejectionKind};
 pub use self::rule::Rule;
 #[cfg(feature = "simulate")]

@@ -281,7 +281,7 @@ impl Limiter {
     ///
     /// # Errors
     ///
-    /// [`BuildError`] if one is missing that an annotated function of this program asks for, or if the store does not accept one.
+    /// [`BuildError`] if one is missing that an annotated function or a layer of this program asks for, or if the store does not accept one.
     /// Nothing is changed then.
     pub fn set_policies(&self, policies: Policies) -> Result<(), BuildError> {
         refuse(registry::missing(&policies))?;
@@ -293,15 +293,18 @@ impl Limiter {
         Ok(())
     }
 
-    /// Checks all annotated functions of this program against the policies and the store of this limiter: at the start, before calls
-    /// are served. An entry of the policies that no function goes by is warned of in the log.
+    /// Checks all annotated functions and layers of this program against the policies and the store of this limiter: at the start, before
+    /// calls are served. An entry of the policies that none of them goes by is warned of in the log.
     ///
-    /// Every function of the program is taken to be decided by this limiter, also one that is given another. Numbers that are constant
+    /// Functions are known from the start; a layer (`LimitRoute`) is known once it is built, and stays known when it is dropped. So build
+    /// the layers first. One that is built later and whose policy is missing refuses every request, which the log says.
+    ///
+    /// Every function and layer of the program is taken to be decided by this limiter, also one that is given another. Numbers that are constant
     /// expressions are not known before the function is called.
     ///
     /// # Errors
     ///
-    /// [`BuildError`] lists every function that asks for a policy that is missing, every one whose policy the store does not accept,
+    /// [`BuildError`] lists every function and layer that asks for a policy that is missing, every one whose policy the store does not accept,
     /// and every one with `at` whose policy is no token bucket.
     pub fn verify(&self) -> Result<(), BuildError> {
         let policies = self.0.policies.read().unwrap_or_else(PoisonError::into_inner).clone();
@@ -310,7 +313,8 @@ impl Limiter {
             if !rules.iter().any(|rule| rule.goes_by(entry)) {
                 tracing::warn!(
                     policy = entry,
-                    "no function asks for this policy by its name, or has it for a name: leave it out, or see how the function is named"
+                    "no function or layer asks for this policy by its name, or has it for a name: leave it out, or see how the function or layer is \
+                     named"
                 );
             }
         }

@@ -1,20 +1,39 @@
-//! Every annotated function of the program: each expansion registers its own.
+//! What is limited in the program: each annotated function, which registers itself, and each layer that was built.
+
+use std::sync::{Mutex, PoisonError};
 
 use crate::method::{Method, Site};
 use crate::policies::{Policies, nearest, suffix};
 use crate::policy::Policy;
 
-/// What a rule of an annotated function says of its numbers.
-#[derive(Clone, Copy, Debug)]
+/// The numbers of a limit: its own, or those of a configured policy. `LimitRoute` takes either; a [`Policy`] converts to the former.
+///
+/// ```
+/// use std::time::Duration;
+/// use rate_limit_runtime::{Numbers, Policy};
+///
+/// let own: Numbers = Policy::sliding_window(100, Duration::from_secs(60)).into();
+/// let configured = Numbers::Named("api");
+/// assert_ne!(own, configured);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbers {
-    /// Its own, unless the policies of the limiter have an entry by the name of the function.
+    /// Its own, unless the policies of the limiter have an entry by the name of the function or layer.
     Own(Policy),
-    /// Those of the limiter's policy by this name.
+    /// Those of the limiter's policy by this name. While there is none, every call is refused as
+    /// [`Misconfigured`](crate::RejectionKind::Misconfigured).
     Named(&'static str),
+}
+
+impl From<Policy> for Numbers {
+    fn from(policy: Policy) -> Self {
+        Self::Own(policy)
+    }
 }
 
 impl Numbers {
     /// Own numbers that block too. The time is a literal that was checked when it was read, in microseconds.
+    #[doc(hidden)]
     #[must_use]
     pub const fn block(self, time: u64) -> Self {
         match self {
@@ -34,7 +53,7 @@ impl Numbers {
     }
 }
 
-/// An annotated function, with the numbers of each of its rules, the outermost first. `None` for what a static cannot tell.
+/// An annotated function or a layer, with the numbers of each of its rules, the outermost first. `None` for what a static cannot tell.
 #[derive(Debug)]
 pub struct Registered {
     site: &'static Site,
@@ -43,6 +62,21 @@ pub struct Registered {
 }
 
 inventory::collect!(Registered);
+
+/// The layers that were built. As functions do, they stay for the rest of the process.
+static LAYERS: Mutex<Vec<&'static Registered>> = Mutex::new(Vec::new());
+
+/// Registers a layer by its name. One that is built again, for each worker of a server or each test, is registered once.
+#[cfg(any(feature = "actix-web", feature = "axum"))]
+pub(crate) fn register_layer(name: &'static str, numbers: Numbers) {
+    let mut layers = LAYERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_known = |layer: &&Registered| layer.site.method().name() == name && *layer.numbers == [Some(numbers)];
+    if !layers.iter().any(is_known) {
+        let site = Box::leak(Box::new(Site::named(name)));
+        let layer = Registered::new(site, Box::leak(Box::new([Some(numbers)])));
+        layers.push(Box::leak(Box::new(layer)));
+    }
+}
 
 impl Registered {
     /// The function at `site`.
@@ -76,7 +110,7 @@ macro_rules! __register {
     };
 }
 
-/// One rule of an annotated function.
+/// One rule of an annotated function, or that of a layer.
 pub(crate) struct RegisteredRule {
     pub(crate) site: &'static Site,
     pub(crate) place: u8,
@@ -104,9 +138,10 @@ impl RegisteredRule {
     }
 }
 
-/// The rules of all annotated functions, in the order of their names.
+/// The rules of all annotated functions and layers, in the order of their names.
 pub(crate) fn rules() -> impl Iterator<Item = RegisteredRule> {
     let mut registered: Vec<&'static Registered> = inventory::iter::<Registered>.into_iter().collect();
+    registered.extend(LAYERS.lock().unwrap_or_else(PoisonError::into_inner).iter());
     registered.sort_by_key(|registered| registered.site.method().name());
     registered.into_iter().flat_map(|Registered { site, numbers, at }| {
         (0..).zip(*numbers).map(|(place, numbers)| RegisteredRule {
@@ -118,7 +153,7 @@ pub(crate) fn rules() -> impl Iterator<Item = RegisteredRule> {
     })
 }
 
-/// A line for each function that asks for a policy that is not among these.
+/// A line for each function or layer that asks for a policy that is not among these.
 pub(crate) fn missing(policies: &Policies) -> Vec<String> {
     let missing = rules().filter_map(|rule| match rule.numbers {
         Some(Numbers::Named(name)) if policies.get(name).is_none() => {

@@ -4,4 +4,5 @@ mod client;
 mod forwarded_corpus;
 mod handlers;
 mod middleware;
+mod routes;
 mod workers;

@@ -9,6 +9,8 @@ mod forwarded_corpus;
 #[path = "../behaviour/log.rs"]
 mod log;
 mod peers;
+mod preflights;
 mod problems;
 mod rate_headers;
+mod route_policies;
 mod websocket;

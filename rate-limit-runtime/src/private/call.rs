@@ -412,13 +412,14 @@ const fn kind(answer: Answer) -> RejectionKind {
     }
 }
 
+/// Refuses a call whose policy the limiter does not have, which the log says.
 #[cold]
-fn unknown_policy(method: &Method, numbers: &Numbers, limiter: &Limiter) -> Rejection {
+pub(crate) fn unknown_policy(method: &Method, numbers: &Numbers, limiter: &Limiter) -> Rejection {
     if let Numbers::Named(policy) = numbers {
         tracing::error!(
             method = method.name(),
             policy,
-            "the limiter has no policy by the name that the function asks for, so every call is refused: add it to the \
+            "the limiter has no policy by the name that the function or layer asks for, so every call is refused: add it to the \
              `Policies` of the limiter"
         );
     }

@@ -4,6 +4,8 @@ mod call;
 mod subject;
 mod within;
 
+#[cfg(any(feature = "actix-web", feature = "axum"))]
+pub(crate) use self::call::unknown_policy;
 pub use self::call::{
     Ambient, Call, SettleOn, ambient, block, capacity, count, denied, fixed_window, is_admitted, limiter, on_limit,
     refill, settle, sliding_window, token_bucket, window,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
@@ -22,13 +22,13 @@ use crate::http::dialect::HeaderDialect;
 use crate::integrations::route_limit::{Charged, RouteLimit};
 use crate::key::{Client, Key, KeyError};
 use crate::limiter::Limiter;
-use crate::policy::Policy;
+use crate::registry::Numbers;
 use crate::rejection::Rejection;
 use crate::report;
 use crate::to_key::ToKey;
 
 /// Finds the client of a request, if it has one.
-type Find = dyn Fn(&ServiceRequest) -> Option<Result<Client, KeyError>>;
+type Find = dyn Fn(&ServiceRequest) -> Option<Result<Client, KeyError>> + Send + Sync;
 
 type Answer<B> = Pin<Box<dyn Future<Output = Result<ServiceResponse<B>, Error>>>>;
 
@@ -50,7 +50,7 @@ type Answer<B> = Pin<Box<dyn Future<Output = Result<ServiceResponse<B>, Error>>>
 /// })));
 /// ```
 pub fn ambient_client<K: ToKey, B: MessageBody + 'static>(
-    find: impl Fn(&ServiceRequest) -> Option<K> + 'static,
+    find: impl Fn(&ServiceRequest) -> Option<K> + Send + Sync + 'static,
 ) -> impl Fn(ServiceRequest, Next<B>) -> Answer<B> + Clone {
     with_ambient_client(by_key(find))
 }
@@ -63,7 +63,7 @@ pub fn ambient_client_by_address<B: MessageBody + 'static>(
 }
 
 fn with_ambient_client<B: MessageBody + 'static>(
-    find: Rc<Find>,
+    find: Arc<Find>,
 ) -> impl Fn(ServiceRequest, Next<B>) -> Answer<B> + Clone {
     move |request, next| {
         let client = find(&request);
@@ -76,12 +76,12 @@ fn with_ambient_client<B: MessageBody + 'static>(
     }
 }
 
-fn by_key<K: ToKey>(key: impl Fn(&ServiceRequest) -> Option<K> + 'static) -> Rc<Find> {
-    Rc::new(move |request| key(request).map(|id| Client::of(&id)))
+fn by_key<K: ToKey>(key: impl Fn(&ServiceRequest) -> Option<K> + Send + Sync + 'static) -> Arc<Find> {
+    Arc::new(move |request| key(request).map(|id| Client::of(&id)))
 }
 
-fn by_address(source: ClientIpSource) -> Rc<Find> {
-    Rc::new(move |request| match client_ip(request.request(), &source) {
+fn by_address(source: ClientIpSource) -> Arc<Find> {
+    Arc::new(move |request| match client_ip(request.request(), &source) {
         Ok(ip) => Some(Client::of(&ip)),
         Err(error) => {
             tracing::error!(%error, "a request has no address to count it by");
@@ -131,52 +131,90 @@ pub fn rate_headers<B: MessageBody + 'static>(
 /// use std::time::Duration;
 /// use actix_web::middleware::from_fn;
 /// use actix_web::{App, web};
-/// use rate_limit_runtime::{ClientIpSource, Policy, actix_web::LimitRoute};
+/// use rate_limit_runtime::{ClientIpSource, Numbers, Policy, actix_web::LimitRoute};
 ///
 /// let policy = Policy::sliding_window(100, Duration::from_secs(60));
-/// let limit = LimitRoute::by_address("login-by-address", policy, ClientIpSource::peer());
-/// let app = App::new().service(web::resource("/login").wrap(from_fn(limit.middleware())));
+/// let login = LimitRoute::by_address("login-by-address", policy, ClientIpSource::peer());
+/// let api = LimitRoute::by_address("api", Numbers::Named("api-by-address"), ClientIpSource::peer());
+/// // Each worker of an `HttpServer` makes an app of its own, of these clones.
+/// let app = move || {
+///     App::new()
+///         .service(web::resource("/login").wrap(from_fn(login.clone().middleware())))
+///         .service(web::resource("/export").wrap(from_fn(api.clone().middleware())))
+/// };
+/// # let _ = app();
+/// ```
+///
+/// # Policies
+///
+/// As for annotated functions, an entry of the limiter's [`Policies`](crate::Policies) by the name of the limit takes the place of its
+/// numbers, and [`Numbers::Named`] has no numbers but those of an entry. Both are looked up for each request, so they hold after
+/// [`Limiter::set_policies`] too.
+///
+/// A limit registers itself when it is built. Build it before [`Limiter::verify`], which then finds a policy that is missing, and not in
+/// the closure of `HttpServer::new`, which runs later.
+///
+/// # CORS
+///
+/// A preflight, an `OPTIONS` request with `Origin` and `Access-Control-Request-Method`, is not charged. Where a handler answers `OPTIONS`
+/// itself, as `web::to(..)` does, clients could call it so without limit: [`charge_preflights`](Self::charge_preflights) there.
+///
+/// Have the CORS middleware outside of this one, or scripts of another origin cannot read a refusal, and have it expose the headers that
+/// they are to see. With actix-cors, where the middleware that is wrapped last is the outermost:
+///
+/// ```text
+/// App::new()
+///     .wrap(from_fn(limit.clone().middleware()))
+///     .wrap(from_fn(rate_headers(HeaderDialect::Draft11)))
+///     .wrap(Cors::default().allowed_origin(origin).expose_headers(["retry-after", "ratelimit", "ratelimit-policy"]))
 /// ```
 #[derive(Clone)]
 pub struct LimitRoute {
     limit: RouteLimit,
-    find: Rc<Find>,
+    find: Arc<Find>,
 }
 
 impl LimitRoute {
-    /// For each client that this finds in a request. A request in which it finds none is turned away.
+    /// Limits each client that `key` returns for a request. A request without one is rejected.
     pub fn new<K: ToKey>(
         name: &'static str,
-        policy: Policy,
-        key: impl Fn(&ServiceRequest) -> Option<K> + 'static,
+        numbers: impl Into<Numbers>,
+        key: impl Fn(&ServiceRequest) -> Option<K> + Send + Sync + 'static,
     ) -> Self {
-        Self::of(name, policy, by_key(key))
+        Self::of(name, numbers.into(), by_key(key))
     }
 
-    /// For each address.
+    /// Limits each client address.
     #[must_use]
-    pub fn by_address(name: &'static str, policy: Policy, source: ClientIpSource) -> Self {
-        Self::of(name, policy, by_address(source))
+    pub fn by_address(name: &'static str, numbers: impl Into<Numbers>, source: ClientIpSource) -> Self {
+        Self::of(name, numbers.into(), by_address(source))
     }
 
-    fn of(name: &'static str, policy: Policy, find: Rc<Find>) -> Self {
+    fn of(name: &'static str, numbers: Numbers, find: Arc<Find>) -> Self {
         Self {
-            limit: RouteLimit::new(name, policy),
+            limit: RouteLimit::new(name, numbers),
             find,
         }
     }
 
-    /// What holds while the store does not decide, if not what the limiter says.
+    /// Overrides the `on_store_error` of the limiter.
     #[must_use]
     pub fn on_store_error(mut self, mode: OnStoreError) -> Self {
         self.limit.on_store_error = Some(mode);
         self
     }
 
-    /// The limiter that decides, if not the installed one.
+    /// Uses this limiter instead of the installed one.
     #[must_use]
     pub fn limiter(mut self, limiter: Limiter) -> Self {
         self.limit.limiter = Some(limiter);
+        self
+    }
+
+    /// Charges CORS preflights too: for a route whose handler answers `OPTIONS` itself.
+    #[must_use]
+    pub fn charge_preflights(mut self) -> Self {
+        self.limit.charges_preflights = true;
         self
     }
 
@@ -198,8 +236,14 @@ impl LimitRoute {
         }
     }
 
-    /// The counter that was charged, unless another limit of this name has charged it.
+    /// Returns the counter that was charged; `None` for a preflight, and if another limit of this name has charged it.
     async fn admit(&self, request: &ServiceRequest) -> Result<Option<Key>, Rejection> {
+        let is_exempt = self
+            .limit
+            .exempts(request.method().as_str(), |name| request.headers().contains_key(name));
+        if is_exempt {
+            return Ok(None);
+        }
         let is_first = {
             let mut extensions = request.extensions_mut();
             let mut charged = extensions.remove::<Charged>().unwrap_or_default();
@@ -216,6 +260,6 @@ impl LimitRoute {
 
 impl fmt::Debug for LimitRoute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "LimitRoute({}, {})", self.limit.method.name(), self.limit.policy)
+        self.limit.fmt(f)
     }
 }

@@ -19,7 +19,7 @@ use crate::http::client_ip::ClientIpSource;
 use crate::integrations::route_limit::{Charged, RouteLimit};
 use crate::key::Key;
 use crate::limiter::Limiter;
-use crate::policy::Policy;
+use crate::registry::Numbers;
 use crate::rejection::Rejection;
 use crate::to_key::ToKey;
 
@@ -32,12 +32,39 @@ use crate::to_key::ToKey;
 /// ```
 /// use std::time::Duration;
 /// use axum::{Router, routing::post};
-/// use rate_limit_runtime::{ClientIpSource, Policy, axum::LimitRoute};
+/// use rate_limit_runtime::{ClientIpSource, Numbers, Policy, axum::LimitRoute};
 ///
 /// let policy = Policy::sliding_window(100, Duration::from_secs(60));
+/// let login = LimitRoute::by_address("login-by-address", policy, ClientIpSource::peer());
+/// let api = LimitRoute::by_address("api", Numbers::Named("api-by-address"), ClientIpSource::peer());
 /// let app: Router = Router::new()
-///     .route("/login", post(|| async { "welcome" }))
-///     .route_layer(LimitRoute::by_address("login-by-address", policy, ClientIpSource::peer()));
+///     .route("/login", post(|| async { "welcome" }).layer(login))
+///     .route("/export", post(|| async { "done" }).layer(api));
+/// ```
+///
+/// # Policies
+///
+/// As for annotated functions, an entry of the limiter's [`Policies`](crate::Policies) by the name of the layer takes the place of its
+/// numbers, and [`Numbers::Named`] has no numbers but those of an entry. Both are looked up for each request, so they hold after
+/// [`Limiter::set_policies`] too.
+///
+/// A layer registers itself when it is built. Build the layers before [`Limiter::verify`], which then finds those whose policy is
+/// missing.
+///
+/// # CORS
+///
+/// A preflight, an `OPTIONS` request with `Origin` and `Access-Control-Request-Method`, is not charged. Where a handler answers `OPTIONS`
+/// itself, as `any(..)` does, clients could call it so without limit: [`charge_preflights`](Self::charge_preflights) there.
+///
+/// Have the CORS layer outside of this one, or scripts of another origin cannot read a refusal, and have it expose the headers that
+/// they are to see. With tower-http, where the layer that is added last is the outermost:
+///
+/// ```text
+/// Router::new()
+///     .route("/login", post(login))
+///     .layer(LimitRoute::by_address("login-by-address", policy, source))
+///     .layer(RateHeaders::new(HeaderDialect::Draft11))
+///     .layer(CorsLayer::new().allow_origin(origin).expose_headers([RETRY_AFTER, "ratelimit".parse()?, "ratelimit-policy".parse()?]))
 /// ```
 #[derive(Clone)]
 pub struct LimitRoute {
@@ -46,44 +73,57 @@ pub struct LimitRoute {
 }
 
 impl LimitRoute {
-    /// For each client that this finds in a request. A request in which it finds none is turned away.
+    /// Limits each client that `key` returns for a request. A request without one is rejected.
     pub fn new<K: ToKey>(
         name: &'static str,
-        policy: Policy,
+        numbers: impl Into<Numbers>,
         key: impl Fn(&Parts) -> Option<K> + Send + Sync + 'static,
     ) -> Self {
-        Self::of(name, policy, peer::by_key(key))
+        Self::of(name, numbers.into(), peer::by_key(key))
     }
 
-    /// For each address.
+    /// Limits each client address.
     #[must_use]
-    pub fn by_address(name: &'static str, policy: Policy, source: ClientIpSource) -> Self {
-        Self::of(name, policy, peer::by_address(source))
+    pub fn by_address(name: &'static str, numbers: impl Into<Numbers>, source: ClientIpSource) -> Self {
+        Self::of(name, numbers.into(), peer::by_address(source))
     }
 
-    fn of(name: &'static str, policy: Policy, find: Arc<Find>) -> Self {
+    fn of(name: &'static str, numbers: Numbers, find: Arc<Find>) -> Self {
         Self {
-            limit: RouteLimit::new(name, policy),
+            limit: RouteLimit::new(name, numbers),
             find,
         }
     }
 
-    /// What holds while the store does not decide, if not what the limiter says.
+    /// Overrides the `on_store_error` of the limiter.
     #[must_use]
     pub fn on_store_error(mut self, mode: OnStoreError) -> Self {
         self.limit.on_store_error = Some(mode);
         self
     }
 
-    /// The limiter that decides, if not the installed one.
+    /// Uses this limiter instead of the installed one.
     #[must_use]
     pub fn limiter(mut self, limiter: Limiter) -> Self {
         self.limit.limiter = Some(limiter);
         self
     }
 
-    /// The counter that was charged, unless another layer of this name has charged it.
+    /// Charges CORS preflights too: for a route whose handler answers `OPTIONS` itself.
+    #[must_use]
+    pub fn charge_preflights(mut self) -> Self {
+        self.limit.charges_preflights = true;
+        self
+    }
+
+    /// Returns the counter that was charged; `None` for a preflight, and if another layer of this name has charged it.
     async fn admit(&self, parts: &mut Parts) -> Result<Option<Key>, Rejection> {
+        let is_exempt = self
+            .limit
+            .exempts(parts.method.as_str(), |name| parts.headers.contains_key(name));
+        if is_exempt {
+            return Ok(None);
+        }
         if !parts
             .extensions
             .get_or_insert_default::<Charged>()
@@ -97,7 +137,7 @@ impl LimitRoute {
 
 impl fmt::Debug for LimitRoute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "LimitRoute({}, {})", self.limit.method.name(), self.limit.policy)
+        self.limit.fmt(f)
     }
 }
 
@@ -112,7 +152,7 @@ impl<S> Layer<S> for LimitRoute {
     }
 }
 
-/// A service behind a limit.
+/// The service produced by [`LimitRoute`].
 #[derive(Clone, Debug)]
 pub struct LimitedRoute<S> {
     inner: S,
