@@ -1,6 +1,6 @@
 //! Who may see the admin page: the user `admin`, with the token.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::extract::ConnectInfo;
@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use rate_limit::axum::Admin;
-use rate_limit::{Limiter, Rejection, limit_per_time};
+use rate_limit::{ClientIp, ClientIpSource, Limiter, Rejection, limit_per_time};
 
 /// The page, for who sends the token as a browser does.
 pub fn page(limiter: Limiter, token: &str) -> Result<Admin, &'static str> {
@@ -21,10 +21,9 @@ pub fn page(limiter: Limiter, token: &str) -> Result<Admin, &'static str> {
     let expected: Arc<str> = format!("Basic {}", BASE64.encode(format!("admin:{token}"))).into();
     Ok(Admin::new(limiter, move |parts: &Parts| {
         let given = parts.headers.get(AUTHORIZATION).cloned();
-        let address = parts
-            .extensions
-            .get::<ConnectInfo<SocketAddr>>()
-            .map(|peer| peer.0.ip());
+        let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+        // Behind a proxy this has to be a source that trusts it, or all clients are one.
+        let address = peer.map(|peer| ClientIpSource::peer().resolve(peer.0, &parts.headers));
         let expected = Arc::clone(&expected);
         async move {
             match (given, address) {
@@ -37,7 +36,7 @@ pub fn page(limiter: Limiter, token: &str) -> Result<Admin, &'static str> {
 
 /// Ten wrong tokens in ten minutes from each address. A right one is not counted.
 #[limit_per_time(10, "10m", key = address, refund_on_success, name = "admin")]
-async fn let_in(address: IpAddr, given: &[u8], expected: &[u8]) -> Result<(), NotLetIn> {
+async fn let_in(address: ClientIp, given: &[u8], expected: &[u8]) -> Result<(), NotLetIn> {
     match is_equal(given, expected) {
         true => Ok(()),
         false => Err(NotLetIn::Stranger),

@@ -54,9 +54,10 @@ impl Client {
     /// Hashes what names the client.
     ///
     /// ```
-    /// use rate_limit_runtime::{Client, KeyError};
+    /// use rate_limit_runtime::{Client, ClientIp, KeyError};
     ///
-    /// let by_user_and_address = Client::of(&("alice", std::net::Ipv4Addr::LOCALHOST));
+    /// let address = ClientIp::new(std::net::Ipv4Addr::LOCALHOST.into(), 64);
+    /// let by_user_and_address = Client::of(&("alice", address));
     /// assert_ne!(by_user_and_address, Client::of("alice"));
     /// assert_eq!(Client::of("  "), Err(KeyError::Missing));
     /// ```
@@ -324,7 +325,7 @@ impl KeyHasher {
         }
     }
 
-    /// A host. An IPv4-mapped IPv6 address is the IPv4 address.
+    /// A single address. An IPv4-mapped IPv6 address is the IPv4 address.
     #[inline]
     pub fn address(&mut self, address: IpAddr) {
         match address.to_canonical() {

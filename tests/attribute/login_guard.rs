@@ -1,23 +1,23 @@
 //! The guard that a login needs: by address, by address and user, and by user.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{Ipv4Addr, Ipv6Addr};
 
-use rate_limit::limit_per_time;
+use rate_limit::{ClientIp, limit_per_time};
 
 use crate::world::{Failure, World, why};
 
 #[limit_per_time(100, "1d", key = ip)]
 #[limit_per_time(10, "1d", key = (user, ip), reset_on_success)]
 #[limit_per_time(50, "1d", key = user, refund_on_success)]
-async fn login(ip: IpAddr, user: &str, password: &str) -> Result<(), Failure> {
+async fn login(ip: ClientIp, user: &str, password: &str) -> Result<(), Failure> {
     if password == "right" { Ok(()) } else { Err(Failure::Own) }
 }
 
-fn host(n: u8) -> IpAddr {
-    Ipv4Addr::new(192, 0, 2, n).into()
+fn host(n: u8) -> ClientIp {
+    ClientIp::new(Ipv4Addr::new(192, 0, 2, n).into(), 64)
 }
 
-fn attempts(world: &World, times: usize, ip: IpAddr, user: &str, password: &str) -> usize {
+fn attempts(world: &World, times: usize, ip: ClientIp, user: &str, password: &str) -> usize {
     let admitted = |_| usize::from(why(&world.run(login(ip, user, password))).is_none());
     (0..times).map(admitted).sum()
 }
@@ -33,6 +33,17 @@ fn ten_in_a_row_by_user_and_address_cleared_by_a_success() {
         1,
         "from elsewhere she can"
     );
+}
+
+/// All addresses of an IPv6 network are one host, to a user and to all.
+#[test]
+fn f_07_a_network_has_no_more_attempts_than_a_host() {
+    let world = World::new();
+    let address = |n: u16| ClientIp::new(Ipv6Addr::new(0x2001, 0xdb8, 1, 2, n, n, n, n).into(), 64);
+    let of_alice: usize = (0..50).map(|n| attempts(&world, 1, address(n), "alice", "wrong")).sum();
+    assert_eq!(of_alice, 10);
+    let of_all = (0..500).map(|n| attempts(&world, 1, address(n), &format!("user-{n}"), "wrong"));
+    assert_eq!(of_all.sum::<usize>(), 90, "a hundred with those of alice");
 }
 
 #[test]

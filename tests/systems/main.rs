@@ -12,6 +12,7 @@ mod example;
 mod login;
 mod login_guard;
 mod portal;
+mod portal_guard;
 mod quickstart;
 mod reading;
 mod visits;
