@@ -22,8 +22,8 @@
 //! * [`limit_per_time`] is the attribute; its page is the manual.
 //! * [`install`] makes a [`Limiter`] decide for the process: over Redis (`Limiter::redis`), or in memory. Until one
 //!   is installed, limits hold within the process.
-//! * [`Policies`] are numbers from configuration, by name, and can be reloaded; [`Limiter::verify`] finds the functions that ask for one
-//!   that is missing.
+//! * [`Policies`] are numbers from configuration, by name, and can be reloaded; [`Limiter::verify`] finds the functions and layers that
+//!   ask for one that is missing.
 //! * [`Limiter::check`], [`peek`](Limiter::peek) and [`reset`](Limiter::reset) do by hand what the attribute does, and
 //!   [`forget`](Limiter::forget) deletes all that is kept of a client.
 //! * [`Limiter::check`] also limits what is no function, such as each message of a WebSocket: the attribute on its handler limits the

@@ -48,7 +48,8 @@ pub use self::decision::Decision;
 pub use self::error::{BuildError, StoreError, StoreErrorKind};
 pub use self::failure::OnStoreError;
 pub use self::http::bot::BotFilter;
-pub use self::http::client_ip::{ClientIp, ClientIpSource};
+pub use self::http::client_ip::ClientIp;
+pub use self::http::client_ip_source::ClientIpSource;
 pub use self::http::dialect::HeaderDialect;
 #[cfg(feature = "actix-web")]
 pub use self::integrations::actix_web;

@@ -9,9 +9,10 @@ use crate::policy::Policy;
 ///
 /// A limiter that has some ([`LimiterBuilder::policies`](crate::LimiterBuilder::policies)) looks up in them
 ///
-/// * the policy of every function that asks for one by name, `policy = "read-count"`,
-/// * every other annotated function, by its own name: the full path, as [`Method::name`] tells it, or what `name = ".."` says. An
-///   entry takes the place of all numbers in the attribute, of `block` too. That of its second limit is `NAME#2`, of its third
+/// * the policy of every function or layer that asks for one by name, `policy = "read-count"` or
+///   [`Numbers::Named`](crate::Numbers::Named),
+/// * every other annotated function or layer, by its own name: the full path, as [`Method::name`] tells it, or what `name = ".."` or the
+///   layer says. An entry takes the place of all numbers in the attribute, of `block` too. That of its second limit is `NAME#2`, of its third
 ///   `NAME#3`, and so on.
 ///
 /// ```

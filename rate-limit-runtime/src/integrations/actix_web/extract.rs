@@ -11,7 +11,8 @@ use http::header::USER_AGENT;
 
 use super::headers;
 use crate::http::bot::BotFilter;
-use crate::http::client_ip::{ClientIp, ClientIpSource};
+use crate::http::client_ip::ClientIp;
+use crate::http::client_ip_source::ClientIpSource;
 
 /// By the [`ClientIpSource`] among the application's data (`.app_data(source)`), the peer itself by default.
 impl FromRequest for ClientIp {

@@ -17,7 +17,7 @@ use super::headers;
 use crate::client;
 use crate::failure::OnStoreError;
 use crate::http::cache_control::made_private;
-use crate::http::client_ip::ClientIpSource;
+use crate::http::client_ip_source::ClientIpSource;
 use crate::http::dialect::HeaderDialect;
 use crate::integrations::route_limit::{Charged, RouteLimit};
 use crate::key::{Client, Key, KeyError};

@@ -13,7 +13,7 @@ use tower_service::Service;
 
 use super::peer::{self, Find};
 use crate::client;
-use crate::http::client_ip::ClientIpSource;
+use crate::http::client_ip_source::ClientIpSource;
 use crate::to_key::ToKey;
 
 /// A layer that says who the client of a request is, for limited functions that name none by a `key`.

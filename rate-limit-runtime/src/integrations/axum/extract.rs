@@ -9,7 +9,8 @@ use http::request::Parts;
 
 use super::peer::client_ip;
 use crate::http::bot::BotFilter;
-use crate::http::client_ip::{ClientIp, ClientIpSource};
+use crate::http::client_ip::ClientIp;
+use crate::http::client_ip_source::ClientIpSource;
 
 /// By the [`ClientIpSource`] that stands among the extensions (`.layer(Extension(source))`), the peer itself by default.
 impl<S: Sync> FromRequestParts<S> for ClientIp {

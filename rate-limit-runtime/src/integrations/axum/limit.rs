@@ -15,7 +15,7 @@ use tower_service::Service;
 
 use super::peer::{self, Find};
 use crate::failure::OnStoreError;
-use crate::http::client_ip::ClientIpSource;
+use crate::http::client_ip_source::ClientIpSource;
 use crate::integrations::route_limit::{Charged, RouteLimit};
 use crate::key::Key;
 use crate::limiter::Limiter;

@@ -7,7 +7,8 @@ use axum::extract::ConnectInfo;
 use http::request::Parts;
 
 use super::extract::NoPeer;
-use crate::http::client_ip::{ClientIp, ClientIpSource};
+use crate::http::client_ip::ClientIp;
+use crate::http::client_ip_source::ClientIpSource;
 use crate::key::{Client, KeyError};
 use crate::to_key::ToKey;
 
