@@ -34,3 +34,12 @@ async fn f_01_two_policies_on_one_counter_admit_no_more_than_the_larger() {
         );
     }
 }
+
+#[tokio::test]
+async fn f_03_a_backlog_of_any_age_is_limited_as_it_would_have_been_in_time() {
+    let clock = ManualClock::new();
+    let store = MemoryStore::builder().clock(&clock).build();
+    let counted = contract::check_backlog(&store, &clock, 5_000, async || store.sweep()).await;
+    println!("F-03 in memory: {counted}");
+    assert_eq!(counted, 5 * 15_000);
+}

@@ -1,7 +1,7 @@
 //! What the fallback knows of the calls that the store decided, when the store fails.
 
 use std::num::NonZeroU32;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use rate_limit::contract::Ledger;
 use rate_limit::{
@@ -484,4 +484,26 @@ async fn f_05_a_call_that_weighs_more_than_a_share_is_refused_for_now() {
         .expect("it fits");
     let decision = permit.decision().expect("the fallback decided");
     assert_eq!((decision.limit(), decision.remaining), (100, 6));
+}
+
+#[tokio::test]
+async fn f_03_a_backlog_is_limited_by_the_fallback_as_it_would_have_been_in_time() {
+    let world = World::of(1);
+    world.fails(true);
+    for age in [0, 25, 48] {
+        world.clock.advance(Duration::from_secs(3 * 86_400));
+        let at = SystemTime::UNIX_EPOCH + Duration::from_micros(world.clock.now()) - Duration::from_secs(age * 3_600);
+        let mut counted = 0;
+        for read in 0..40 {
+            let at = at + Duration::from_secs(read);
+            for member in 0..5_000_u32 {
+                let client = format!("{age}, {member}");
+                let bucket = rule(Policy::token_bucket(3, Duration::from_secs(50)), &client);
+                counted += u32::from(world.instances[0].check(bucket.at(at)).await.is_ok());
+            }
+            world.fallbacks[0].sweep();
+            world.clock.advance(Duration::from_secs(1));
+        }
+        assert_eq!(counted, 15_000, "{age} hours late");
+    }
 }

@@ -4,6 +4,7 @@
 mod support;
 
 mod addresses;
+mod backlog;
 mod batches;
 mod cluster;
 mod commands;

@@ -35,3 +35,23 @@ async fn f_01_two_policies_on_one_row(#[case] kind: Kind) {
     println!("F-01 in {kind:?}: {told:?}");
     assert!(told.admitted > calls / 10 && told.waited > calls / 400, "{told:?}");
 }
+
+/// `BACKLOG=5000` members for more than `scripts/test` asks.
+#[rstest]
+#[case(Kind::Postgres)]
+#[case(Kind::MariaDb)]
+#[case(Kind::Sqlite)]
+#[tokio::test]
+async fn f_03_a_backlog_of_any_age_is_limited_as_it_would_have_been_in_time(#[case] kind: Kind) {
+    let members = std::env::var("BACKLOG").map_or(20, |members| members.parse().expect("a number"));
+    let database = Database::with_table(kind).await;
+    let clock = ManualClock::new();
+    let store = database.pool(2).await.store().deadline(Duration::from_secs(5));
+    let store = store.clock(&clock).build();
+    let counted = contract::check_backlog(&store, &clock, members, async || {
+        store.purge().await.expect("it purges");
+    })
+    .await;
+    println!("F-03 in {kind:?}: {counted}");
+    assert_eq!(counted, 5 * 3 * members as u64);
+}

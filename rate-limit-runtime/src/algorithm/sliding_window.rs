@@ -80,6 +80,9 @@ impl Log {
     /// Records `cost` hits of one id, at least one. Keeps what a policy of this count and this window can ask for.
     #[inline]
     pub(crate) fn charge(&mut self, now: u64, count: u32, window: u64, cost: u32) -> Hit {
+        // More are there only where a policy with a shorter window has admitted them.
+        let beyond = (self.entries.len() + cost as usize).saturating_sub(count as usize);
+        self.entries.remove_oldest(beyond);
         self.push(now, count, window, cost);
         self.last
     }
@@ -95,8 +98,7 @@ impl Log {
     #[inline]
     fn push(&mut self, now: u64, count: u32, window: u64, cost: u32) {
         let expired = self.expired(now, window);
-        let beyond = (self.entries.len() + cost as usize).saturating_sub(count as usize);
-        self.entries.remove_oldest(expired.max(beyond));
+        self.entries.remove_oldest(expired);
         self.last = Hit::at(now).max(self.last.next());
         self.entries.push(self.last, cost);
         let length = self.entries.len();

@@ -10,6 +10,7 @@
 //! # }
 //! ```
 
+mod backlog;
 mod block;
 mod fixed_window;
 mod forget;
@@ -22,6 +23,7 @@ mod two_policies;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+pub use self::backlog::check_backlog;
 pub use self::ledger::Ledger;
 pub use self::two_policies::{TwoPolicies, check_two_policies};
 use crate::clock::ManualClock;
@@ -66,6 +68,8 @@ pub async fn check(store: &dyn Store, clock: &ManualClock) {
     suite.a_lowered_limit_counts_what_was_admitted().await;
     suite.a_raised_limit_keeps_what_was_admitted().await;
     suite.a_longer_window_keeps_what_was_admitted().await;
+    suite.a_longer_window_is_kept_for_as_long_as_it_counts().await;
+    suite.a_window_is_settled_after_its_policy_changed().await;
     suite.a_clock_that_steps_back_locks_out_for_one_window_at_most().await;
     suite.a_hit_from_the_future_names_nothing().await;
     suite.the_times_of_the_hits_that_count_are_told().await;
@@ -147,6 +151,8 @@ impl Suite<'_> {
         self.a_bucket_settles().await;
         self.a_bucket_keeps_what_is_missing_when_its_numbers_change().await;
         self.a_bucket_goes_by_the_time_of_the_event().await;
+        check_backlog(self.store, self.clock, 3, async || ()).await;
+        self.a_bucket_is_settled_after_its_policy_changed().await;
         self.several_buckets_are_all_or_none().await;
     }
 

@@ -304,4 +304,49 @@ impl Suite<'_> {
         hit(self.acquire(key, bucket, 1).await);
         assert_eq!(self.inspect(key, bucket).await, [0; 0], "a bucket keeps no times");
     }
+
+    /// Of either kind of window.
+    pub(super) async fn a_window_is_settled_after_its_policy_changed(&self) {
+        for of in [Policy::sliding_window, Policy::fixed_window] {
+            let (before, after) = (of(5, seconds(600)), of(5, seconds(3_600)));
+            for change in [|hit| Change::Refund { hit, cost: 2 }, |hit| Change::Reset { upto: hit }] {
+                let key = fresh_key();
+                let charged = hit(self.acquire(key, before, 2).await);
+                hit(self.acquire(key, after, 1).await);
+                self.settle(key, before, change(charged)).await;
+                for policy in [before, after] {
+                    assert_eq!(
+                        remaining(self.peek(key, policy).await),
+                        Some(4),
+                        "{policy}: one came later"
+                    );
+                }
+            }
+        }
+    }
+
+    /// What left the shorter window counts on in the longer one, whichever is asked by, also where it only refused.
+    pub(super) async fn a_longer_window_is_kept_for_as_long_as_it_counts(&self) {
+        let (long, short) = (
+            Policy::sliding_window(5, seconds(600)),
+            Policy::sliding_window(5, seconds(1)),
+        );
+        for by in [long, short] {
+            let key = fresh_key();
+            for _ in 0..4 {
+                hit(self.acquire(key, by, 1).await);
+            }
+            self.acquire(key, long, 1).await;
+            assert!(retry_after(self.acquire(key, long, 1).await).is_some());
+            self.clock.advance(seconds(60));
+            for _ in 0..3 {
+                self.acquire(key, short, 1).await;
+                self.clock.advance(seconds(5));
+            }
+            assert!(
+                retry_after(self.acquire(key, long, 1).await).is_some(),
+                "the calls of a minute ago count in ten"
+            );
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{SECOND, Suite, fresh_key, hit, remaining, retry_after, seconds};
 use crate::policy::Policy;
-use crate::store::Charge;
+use crate::store::{Change, Charge};
 use crate::verdict::{Hit, Verdict};
 
 impl Suite<'_> {
@@ -162,5 +162,28 @@ impl Suite<'_> {
             Some(50 * SECOND),
             "an event from the future holds nobody up for longer than one of now"
         );
+    }
+
+    /// A store may lose track of a hit when the refill changes, and then the client stays charged: it gains nothing by it.
+    pub(super) async fn a_bucket_is_settled_after_its_policy_changed(&self) {
+        let (before, after) = (
+            Policy::token_bucket(5, seconds(50)),
+            Policy::token_bucket(5, seconds(25)),
+        );
+        for change in [|hit| Change::Refund { hit, cost: 2 }, |hit| Change::Reset { upto: hit }] {
+            let key = fresh_key();
+            let charged = hit(self.acquire(key, before, 2).await);
+            hit(self.acquire(key, after, 1).await);
+            self.settle(key, before, change(charged)).await;
+            let left = remaining(self.peek(key, after).await).expect("it fits");
+            assert!(
+                [2, 4].contains(&left),
+                "of 5 that lack 3, of which 2 may be given back: {left}"
+            );
+            // Not twice.
+            self.settle(key, before, change(charged)).await;
+            let left = remaining(self.peek(key, after).await).expect("it fits");
+            assert!(left <= 4, "what came later stays charged: {left}");
+        }
     }
 }
