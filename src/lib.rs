@@ -77,6 +77,8 @@
 
 #[doc = include_str!("limit_per_time.md")]
 pub use rate_limit_macros::limit_per_time;
+#[cfg(feature = "metrics")]
+pub use rate_limit_runtime::STORE_SECONDS_BUCKETS;
 #[cfg(feature = "simulate")]
 pub use rate_limit_runtime::Simulation;
 #[cfg(feature = "actix-web")]
@@ -84,8 +86,8 @@ pub use rate_limit_runtime::actix_web;
 #[cfg(feature = "axum")]
 pub use rate_limit_runtime::axum;
 pub use rate_limit_runtime::{
-    Algorithm, AlreadyInstalled, BotFilter, BuildError, Change, Charge, Client, ClientIp, ClientIpSource, Decision,
-    FromRejection, HeaderDialect, Hit, Hits, Key, KeyError, KeyHasher, Limiter, LimiterBuilder, MemoryStore,
+    Algorithm, AlreadyInstalled, BotFilter, BuildError, Change, Charge, Client, ClientIp, ClientIpSource, DecidedBy,
+    Decision, FromRejection, HeaderDialect, Hit, Hits, Key, KeyError, KeyHasher, Limiter, LimiterBuilder, MemoryStore,
     MemoryStoreBuilder, Method, Numbers, OnStoreError, Permit, Policies, Policy, PolicyError, Rejection, RejectionKind,
     Reply, Rule, Settlement, Store, StoreError, StoreErrorKind, ToKey, Verdict, client, install,
 };

@@ -10,7 +10,7 @@ impl Client {
     /// The clients that may be meant by the parts of a key as they are written: `20230001` is text and may be a number, `2001:db8::7` is text
     /// and may be an address or the network that [`ClientIp`](crate::ClientIp) makes of it, and a UUID may be its bytes. The first takes all
     /// parts as text. To look up or release a client of whom only this is known, ask for each. Parts
-    /// that may be read in more than 4,096 ways are taken as text alone.
+    /// that may be read in more than 4,096 ways are taken as text alone. A key with a tuple or a list within a tuple cannot be written so.
     ///
     /// ```
     /// use rate_limit_runtime::Client;
@@ -42,6 +42,7 @@ impl Client {
     fn reading(parts: &[Vec<Part<'_>>], mut which: usize) -> Result<Self, KeyError> {
         let mut hasher = KeyHasher::new();
         for readings in parts {
+            // Each feeds one part, so none has to be grouped.
             readings[which % readings.len()].to_key(&mut hasher);
             which /= readings.len();
         }

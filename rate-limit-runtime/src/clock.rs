@@ -90,14 +90,18 @@ impl ManualClock {
         Self(Arc::new(AtomicU64::new(86_400_000_000)))
     }
 
-    /// Goes on by `time`, in whole microseconds.
+    /// The last time that it shows, in the year 2112: ids of hits are made from times, and have room for no later one.
+    const LAST: u64 = (1 << 52) - 1;
+
+    /// Goes on by `time`, in whole microseconds, to the year 2112 at the most.
     pub fn advance(&self, time: std::time::Duration) {
-        self.0.fetch_add(time.as_micros() as u64, Ordering::SeqCst);
+        let on = |now: u64| Some(now.saturating_add(whole_micros(time)).min(Self::LAST));
+        let _ = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, on);
     }
 
     /// Steps back by `time`, to the start of its time at the most.
     pub fn step_back(&self, time: std::time::Duration) {
-        let back = |now: u64| Some(now.saturating_sub(time.as_micros() as u64));
+        let back = |now: u64| Some(now.saturating_sub(whole_micros(time)));
         let _ = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, back);
     }
 
@@ -105,5 +109,37 @@ impl ManualClock {
     #[must_use]
     pub fn now(&self) -> u64 {
         self.0.load(Ordering::SeqCst)
+    }
+}
+
+#[cfg(feature = "test-util")]
+fn whole_micros(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(all(test, feature = "test-util"))]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn f_18_a_manual_clock_goes_neither_round_nor_the_wrong_way() {
+        let clock = ManualClock::new();
+        let start = clock.now();
+        clock.advance(Duration::from_micros(7));
+        assert_eq!(clock.now(), start + 7);
+        for time in [
+            Duration::MAX,
+            Duration::from_micros(u64::MAX),
+            Duration::from_secs(u64::MAX / 4),
+        ] {
+            clock.advance(time);
+            assert_eq!(clock.now(), ManualClock::LAST, "{time:?}");
+        }
+        clock.step_back(Duration::from_micros(1));
+        assert_eq!(clock.now(), ManualClock::LAST - 1);
+        clock.step_back(Duration::MAX);
+        assert_eq!(clock.now(), 0);
     }
 }

@@ -22,6 +22,32 @@ pub struct Decision {
     pub retry_after: Option<Duration>,
     /// How long until the limit is whole again, if nothing more is admitted.
     pub reset_after: Duration,
+    /// Who decided: the store, or the fallback in its place.
+    pub decided_by: DecidedBy,
+}
+
+/// Who decided a call. The label `decided_by` of the metrics has the same words.
+///
+/// ```
+/// use std::time::Duration;
+/// use rate_limit_runtime::{Client, DecidedBy, Key, Limiter, Method, Policy, Rule};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let limiter = Limiter::embedded();
+/// let key = Key::new(Method::named("send-mail"), Client::of("alice@example.org")?);
+/// let permit = limiter.check(Rule::new(Policy::sliding_window(2, Duration::from_secs(3600)), key)).await?;
+/// assert_eq!(permit.decision().map(|decision| decision.decided_by), Some(DecidedBy::Store));
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DecidedBy {
+    /// The store of the limiter. So did a refusal that a store outside of the process gave and that is repeated without asking it again, and
+    /// a decision in the caller's transaction.
+    Store,
+    /// The [fallback](crate::LimiterBuilder::fallback) in the memory of this process, by its share of the limit, since the store did not
+    /// decide: [`OnStoreError::Local`](crate::OnStoreError::Local).
+    Fallback,
 }
 
 impl Decision {
@@ -32,6 +58,7 @@ impl Decision {
             remaining: 0,
             retry_after: None,
             reset_after: Duration::ZERO,
+            decided_by: DecidedBy::Store,
         };
         match answer {
             Answer::Fits { remaining, reset_after } => Self {
@@ -57,6 +84,10 @@ impl Decision {
     /// What the store answered to a call by this one policy.
     pub(crate) fn by(policy: Policy, verdict: &Verdict) -> Self {
         Self::new(policy, Answer::of(verdict))
+    }
+
+    pub(crate) const fn decided_by(self, decided_by: DecidedBy) -> Self {
+        Self { decided_by, ..self }
     }
 
     /// How many calls the policy admits.

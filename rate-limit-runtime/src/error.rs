@@ -4,6 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::printable::printable;
+
 type Source = Box<dyn Error + Send + Sync>;
 
 /// A store did not decide. It says nothing of the client: the rule's [`OnStoreError`](crate::OnStoreError) does.
@@ -31,12 +33,23 @@ pub enum StoreErrorKind {
     Unexpected,
 }
 
+impl StoreErrorKind {
+    #[cfg(feature = "metrics")]
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Unavailable,
+        Self::Timeout,
+        Self::Aborted,
+        Self::Misconfigured,
+        Self::Unexpected,
+    ];
+}
+
 impl StoreError {
-    /// An error of a store of your own.
+    /// An error of a store of your own. Characters of the message that steer a terminal are escaped, since it may have the words of a server.
     pub fn new(kind: StoreErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
-            message: message.into(),
+            message: printable(&message.into()).into_owned(),
             source: None,
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::hash::{BuildHasher as _, Hash, Hasher, RandomState};
 use std::net::IpAddr;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Once};
 
 use siphasher::sip128::{Hasher128 as _, SipHasher24};
 
@@ -64,7 +64,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`KeyError::Missing`] for an empty or blank part, [`KeyError::Secret`] for a secret that is too short.
+    /// [`KeyError::Missing`] for an empty or blank part, or no part at all, [`KeyError::Secret`] for a secret that is too short.
     pub fn of<T: ToKey + ?Sized>(client: &T) -> Result<Self, KeyError> {
         let mut hasher = KeyHasher::new();
         client.to_key(&mut hasher);
@@ -216,7 +216,7 @@ impl fmt::Debug for Key {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// A part of the key is empty or blank. One shared counter for all such calls would let one caller lock
+    /// A part of the key is empty or blank, or the key has no part. One shared counter for all such calls would let one caller lock
     /// out the rest, and none at all would be a way round the limit, so the call is turned away.
     Missing,
     /// No client is set for this part of the program: see [`client::scope`](crate::client::scope).
@@ -249,6 +249,8 @@ pub struct KeyHasher {
     keys: &'static Keys,
     /// As far as it is named.
     client: Client,
+    /// How many parts were fed, a group counting as one.
+    parts: u64,
     /// What takes the parts once they are too many to be kept.
     hashed: Option<SipHasher24>,
     error: Option<KeyError>,
@@ -267,6 +269,7 @@ impl KeyHasher {
                     parts: [0; Named::MOST],
                 },
             },
+            parts: 0,
             hashed: None,
             error: keys.error,
         }
@@ -278,10 +281,32 @@ impl KeyHasher {
         if let Some(error) = self.error {
             return Err(error);
         }
+        if self.parts == 0 {
+            return Err(KeyError::Missing);
+        }
         if let Some(hashed) = &self.hashed {
             self.client.named = Named::Hash(digest(hashed));
         }
         Ok(&self.client)
+    }
+
+    /// Returns how many parts were fed, for [`group`](Self::group).
+    #[inline]
+    pub(crate) const fn parts(&self) -> u64 {
+        self.parts
+    }
+
+    /// Makes the parts that were fed after the first `before` ones, by one element of several, one part. Most elements feed one, to
+    /// which nothing is added; of others their number follows them, so that `([a, b], [c])` is not `([a], [b, c])`. None make the client
+    /// missing.
+    #[inline]
+    pub(crate) fn group(&mut self, before: u64) {
+        match self.parts - before {
+            1 => {}
+            0 => self.missing(),
+            several => self.number(b')', several.into()),
+        }
+        self.parts = before + 1;
     }
 
     #[cold]
@@ -372,6 +397,7 @@ impl KeyHasher {
 
     #[inline]
     fn part(&mut self, kind: u8, part: &[u8]) {
+        self.parts += 1;
         self.mix((part.len() as u64) << 8 | u64::from(kind));
         if let Named::By { length, parts } = &mut self.client.named
             && let Some([its_kind, its_length, bytes @ ..]) =
@@ -451,7 +477,7 @@ pub(crate) fn check_secret() -> Result<(), KeyError> {
     keys().error.map_or(Ok(()), Err)
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 struct HashKey(u64, u64);
 
 impl HashKey {
@@ -473,11 +499,27 @@ impl HashKey {
     }
 }
 
+/// Warns once if keys that leave the process are hashed under the published key.
+pub(crate) fn warn_without_secret() {
+    static WARNED: Once = Once::new();
+    if keys().is_published {
+        WARNED.call_once(|| {
+            tracing::warn!(
+                "`{SECRET}` is not set, so a key that is public in the source hashes the clients of this store: who can read the store can \
+                 try out guessable ids. Give every instance the same random bytes, as `openssl rand -hex 16` prints. Setting it starts \
+                 all counters anew"
+            );
+        });
+    }
+}
+
 /// What clients are hashed under.
 struct Keys {
     secret: HashKey,
     /// What is wrong with the secret. There is no client then.
     error: Option<KeyError>,
+    /// Whether no secret is set.
+    is_published: bool,
     /// Where the two halves of a fingerprint begin, and what they are multiplied by: random, and different in each process.
     fingerprint: [u64; 2],
     factors: [u64; 2],
@@ -493,6 +535,7 @@ fn keys() -> &'static Keys {
         Keys {
             secret: secret.unwrap_or(PUBLISHED),
             error: secret.err(),
+            is_published: secret == Ok(PUBLISHED),
             fingerprint: [random(), random()],
             factors: [random() | 1, random() | 1],
         }

@@ -2,6 +2,12 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
+compile_error!(
+    "`rate-limit` needs a clock, and a program for this target has none: it would panic at the first call. Build for \
+     `wasm32-wasip1`, or limit on the server"
+);
+
 #[cfg(feature = "admin")]
 mod admin;
 mod algorithm;
@@ -27,6 +33,7 @@ mod outcome;
 mod permit;
 mod policies;
 mod policy;
+mod printable;
 #[doc(hidden)]
 pub mod private;
 mod registry;
@@ -38,13 +45,14 @@ mod scopes;
 mod serialize;
 mod span;
 mod store;
+mod throttle;
 mod to_key;
 mod verdict;
 
 #[cfg(feature = "test-util")]
 pub use self::clock::ManualClock;
 pub use self::current::{AlreadyInstalled, install};
-pub use self::decision::Decision;
+pub use self::decision::{DecidedBy, Decision};
 pub use self::error::{BuildError, StoreError, StoreErrorKind};
 pub use self::failure::OnStoreError;
 pub use self::http::bot::BotFilter;
@@ -58,6 +66,8 @@ pub use self::integrations::axum;
 pub use self::key::{Client, Key, KeyError, KeyHasher};
 pub use self::limiter::{Limiter, LimiterBuilder};
 pub use self::method::Method;
+#[cfg(feature = "metrics")]
+pub use self::observe::STORE_SECONDS_BUCKETS;
 pub use self::permit::Permit;
 pub use self::policies::Policies;
 pub use self::policy::{Algorithm, Policy, PolicyError};

@@ -18,7 +18,7 @@ use crate::failure::OnStoreError;
 use crate::key::{self, Client, Key};
 use crate::method::Method;
 use crate::observe::{self, Decided, Stopwatch};
-use crate::permit::{Admitted, DecidedBy, Permit};
+use crate::permit::{Admitted, ChargedIn, Permit};
 use crate::policies::Policies;
 use crate::policy::{Algorithm, Policy};
 use crate::registry;
@@ -27,6 +27,7 @@ use crate::rule::Rule;
 use crate::store::{Change, Charge, MemoryStore, Reply, Settlement, Store};
 #[cfg(feature = "_sql")]
 use crate::store::{Driver, SqlConnection, SqlStore};
+use crate::throttle::{Throttle, log_throttled};
 use crate::verdict::{Hit, Verdict};
 
 /// Decides calls, by a store. Clones are one limiter.
@@ -69,6 +70,9 @@ struct Inner {
     has_policies: AtomicBool,
     policies: RwLock<Policies>,
     failing: AtomicBool,
+    /// Which of its failures are logged, and whether the log says that it fails.
+    failures: Throttle,
+    failure_logged: AtomicBool,
     unsettled: AtomicU64,
     /// Who is to know of each call.
     #[cfg(feature = "admin")]
@@ -120,7 +124,7 @@ impl Limiter {
         instances: NonZeroU32,
         policies: Policies,
     ) -> Self {
-        observe::describe();
+        observe::describe(&*store);
         let any: &dyn std::any::Any = &*store;
         Self(Arc::new(Inner {
             embedded: any.downcast_ref().cloned(),
@@ -131,6 +135,8 @@ impl Limiter {
             has_policies: AtomicBool::new(!policies.is_empty()),
             policies: RwLock::new(policies),
             failing: AtomicBool::new(false),
+            failures: Throttle::new(),
+            failure_logged: AtomicBool::new(false),
             unsettled: AtomicU64::new(0),
             #[cfg(feature = "admin")]
             watch: OnceLock::new(),
@@ -189,12 +195,13 @@ impl Limiter {
             Ok(verdict) => {
                 let charges = smallvec![rule.charge()];
                 self.clone()
-                    .judge(&[rule], charges, verdict, DecidedBy::Transaction, Mirrored::new())
+                    .judge(&[rule], charges, verdict, ChargedIn::Transaction, Mirrored::new())
             }
             Err(error) => {
                 let method = rule.method().name();
                 observe::store_error(&*self.0.store, error.kind(), OnStoreError::Closed);
-                tracing::warn!(method, class = observe::class(error.kind()), %error, "no token could be taken in a transaction");
+                warn_if_clock_is_paused(&error);
+                log_throttled!(warn, method, class = observe::class(error.kind()), %error, "no token could be taken in a transaction");
                 let kind = match error.kind() {
                     StoreErrorKind::Aborted => RejectionKind::Aborted,
                     StoreErrorKind::Misconfigured => RejectionKind::Misconfigured,
@@ -277,7 +284,7 @@ impl Limiter {
 
     /// Puts these policies in the place of those that the limiter has, for all calls from now on: to reload a configuration. No counter is
     /// lost: the same calls are then judged by the new numbers, and a bucket keeps the tokens that it lacks, as far as it has room for
-    /// them. Only another algorithm starts anew.
+    /// them. Only another algorithm starts anew. An entry that no function goes by is warned of in the log.
     ///
     /// # Errors
     ///
@@ -286,6 +293,7 @@ impl Limiter {
     pub fn set_policies(&self, policies: Policies) -> Result<(), BuildError> {
         refuse(registry::missing(&policies))?;
         refuse(unaccepted(&*self.0.store, &policies))?;
+        registry::warn_of_unused(&policies);
         let has_policies = !policies.is_empty();
         let mut held = self.0.policies.write().unwrap_or_else(PoisonError::into_inner);
         *held = policies;
@@ -304,22 +312,15 @@ impl Limiter {
     ///
     /// # Errors
     ///
-    /// [`BuildError`] lists every function and layer that asks for a policy that is missing, every one whose policy the store does not accept,
-    /// and every one with `at` whose policy is no token bucket.
+    /// [`BuildError`] lists every function and layer that asks for a policy that is missing, every one whose policy the store does not
+    /// accept, every one with `at` whose policy is not a token bucket, and those of one name that have unlike limits: they share a
+    /// counter, which then holds neither.
     pub fn verify(&self) -> Result<(), BuildError> {
         let policies = self.0.policies.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let rules: Vec<_> = registry::rules().collect();
-        for (entry, _) in policies.iter() {
-            if !rules.iter().any(|rule| rule.goes_by(entry)) {
-                tracing::warn!(
-                    policy = entry,
-                    "no function or layer asks for this policy by its name, or has it for a name: leave it out, or see how the function or layer is \
-                     named"
-                );
-            }
-        }
+        registry::warn_of_unused(&policies);
         let mut wrong = registry::missing(&policies);
-        for rule in &rules {
+        wrong.extend(registry::unlike(&policies));
+        for rule in registry::rules() {
             let Some(policy) = rule.policy(&policies) else { continue };
             let function = rule.site.method().name();
             if rule.at && policy.algorithm() != Algorithm::TokenBucket {
@@ -397,8 +398,9 @@ impl Limiter {
             return Reply::ready(Ok(Permit::unseen(self)));
         }
         if let Some(shared) = first_shared(&charges) {
-            tracing::error!(
-                method = shared.key.method().name(),
+            log_throttled!(
+                error,
+                shared.key.method().name(),
                 "two rules of a call share a counter, or there are too many"
             );
             return Reply::ready(Err(self.turn_away(RejectionKind::Misconfigured, &rules[0])));
@@ -406,7 +408,7 @@ impl Limiter {
         for rule in &rules {
             if let Err(error) = self.0.store.accepts(rule.policy) {
                 let method = rule.method().name();
-                tracing::error!(method, policy = %rule.policy, %error, "the store does not keep this policy, so every call is refused");
+                log_throttled!(error, method, policy = %rule.policy, %error, "the store does not keep this policy, so every call is refused");
                 return Reply::ready(Err(self.turn_away(RejectionKind::Misconfigured, rule)));
             }
         }
@@ -421,13 +423,7 @@ impl Limiter {
     fn refused(&self, rule: &Rule) -> Option<Rejection> {
         let verdict = self.0.store.refuses(&rule.charge())?;
         let decision = Decision::by(rule.policy, &verdict);
-        Some(self.refuse(
-            RejectionKind::Limited,
-            std::slice::from_ref(rule),
-            0,
-            decision,
-            DecidedBy::Store,
-        ))
+        Some(self.refuse(RejectionKind::Limited, std::slice::from_ref(rule), 0, decision))
     }
 
     fn conclude(
@@ -449,7 +445,7 @@ impl Limiter {
                     Mirrored::new()
                 };
                 let charges = rules.iter().map(Rule::charge).collect();
-                self.judge(rules, charges, verdict, DecidedBy::Store, mirrored)
+                self.judge(rules, charges, verdict, ChargedIn::Store, mirrored)
             }
             Err(error) => {
                 self.note_error(&error);
@@ -516,7 +512,7 @@ impl Limiter {
             Verdict::Impossible { which } if rules[which].cost <= rules[which].policy.count() => {
                 Err(self.turn_away(RejectionKind::StoreUnavailable, &rules[which]))
             }
-            verdict => self.judge(rules, charges, verdict, DecidedBy::Fallback, Mirrored::new()),
+            verdict => self.judge(rules, charges, verdict, ChargedIn::Fallback, Mirrored::new()),
         }
     }
 
@@ -526,32 +522,26 @@ impl Limiter {
         rules: &[Rule],
         charges: Charges,
         verdict: Verdict,
-        by: DecidedBy,
+        charged_in: ChargedIn,
         mirrored: Mirrored,
     ) -> Result<Permit, Rejection> {
+        let decision = |place: usize| Decision::by(rules[place].policy, &verdict).decided_by(charged_in.decided_by());
         let refuse = |kind, place: usize| {
             let place = place.min(rules.len() - 1);
-            Err(self.refuse(kind, rules, place, Decision::by(rules[place].policy, &verdict), by))
+            Err(self.refuse(kind, rules, place, decision(place)))
         };
         match &verdict {
             Verdict::Allowed { tightest, hits, .. } => {
                 let place = (*tightest).min(rules.len() - 1);
-                let decision = Decision::by(rules[place].policy, &verdict);
+                let decision = decision(place);
                 observe::decided(
                     Some(&self),
-                    &Decided {
-                        method: &rules[0].method(),
-                        refused: None,
-                        by: Some(by),
-                        rules,
-                        place,
-                        decision: Some(&decision),
-                    },
+                    &Decided::of(&rules[0].method(), None, rules, place, &decision),
                 );
                 for (charge, hit) in charges.iter().zip(hits) {
                     if charge.observe && *hit == Hit::NONE && charge.cost > 0 {
                         let method = charge.key.method();
-                        tracing::info!(method = method.name(), policy = %charge.policy, "a rule that observes would have refused a call");
+                        log_throttled!(info, method.name(), policy = %charge.policy, "a rule that observes would have refused a call");
                     }
                 }
                 let mirrored = mirrored.into_iter().map(Some).chain(std::iter::repeat(None));
@@ -562,7 +552,7 @@ impl Limiter {
                     mirrored,
                 });
                 let admitted = admitted.collect();
-                Ok(Permit::new(self, decision, admitted, by))
+                Ok(Permit::new(self, decision, admitted, charged_in))
             }
             Verdict::Denied { longest, .. } => refuse(RejectionKind::Limited, *longest),
             Verdict::Impossible { which } => refuse(RejectionKind::Impossible, *which),
@@ -570,26 +560,10 @@ impl Limiter {
     }
 
     /// A refusal by the rule in this place.
-    fn refuse(
-        &self,
-        kind: RejectionKind,
-        rules: &[Rule],
-        place: usize,
-        decision: Decision,
-        by: DecidedBy,
-    ) -> Rejection {
+    fn refuse(&self, kind: RejectionKind, rules: &[Rule], place: usize, decision: Decision) -> Rejection {
         let rule = &rules[place];
-        observe::decided(
-            Some(self),
-            &Decided {
-                method: &rule.method(),
-                refused: Some(kind),
-                by: Some(by),
-                rules,
-                place,
-                decision: Some(&decision),
-            },
-        );
+        let method = rule.method();
+        observe::decided(Some(self), &Decided::of(&method, Some(kind), rules, place, &decision));
         reject(kind, rule).with_decision(decision)
     }
 
@@ -600,14 +574,22 @@ impl Limiter {
     }
 
     fn note_answer(&self) {
-        if self.0.failing.load(Ordering::Relaxed) && self.0.failing.swap(false, Ordering::Relaxed) {
-            tracing::info!(store = ?self.0.store, "the store decides again");
+        if self.0.failing.load(Ordering::Relaxed) {
+            self.0.failing.store(false, Ordering::Relaxed);
+            if self.0.failure_logged.swap(false, Ordering::Relaxed) {
+                tracing::info!(store = ?self.0.store, "the store decides again");
+            }
         }
     }
 
+    /// Logs once a minute while calls fail, however often the store fails and recovers, as one does that fails for some clients alone.
     fn note_error(&self, error: &StoreError) {
-        if !self.0.failing.swap(true, Ordering::Relaxed) {
+        warn_if_clock_is_paused(error);
+        self.0.failing.store(true, Ordering::Relaxed);
+        if let Some(left_out) = self.0.failures.pass("") {
+            self.0.failure_logged.store(true, Ordering::Relaxed);
             tracing::error!(
+                left_out,
                 store = ?self.0.store,
                 class = observe::class(error.kind()),
                 error = %error,
@@ -616,12 +598,26 @@ impl Limiter {
         }
     }
 
-    /// A reset that fails never changes the answer of the call: it is traced and counted.
-    pub(crate) fn note_unsettled(&self, method: &Method, error: &StoreError) {
+    /// A settlement that fails never changes the answer of the call: it is logged and counted.
+    pub(crate) fn note_unsettled(&self, method: &Method, how: Unsettled, error: &StoreError) {
+        warn_if_clock_is_paused(error);
         self.0.unsettled.fetch_add(1, Ordering::Relaxed);
         observe::unsettled(method, error.kind());
         let (method, class) = (method.name(), observe::class(error.kind()));
-        tracing::warn!(method, class, error = %error, "a success could not clear its record");
+        match how {
+            Unsettled::Reset => {
+                log_throttled!(warn, method, class, %error, "the record of a client could not be cleared, and stays counted");
+            }
+            Unsettled::Refund => {
+                log_throttled!(warn, method, class, %error, "a charge could not be refunded, and stays counted");
+            }
+            Unsettled::Both => {
+                log_throttled!(
+                    warn, method, class, %error,
+                    "the record of a client could not be cleared and a charge could not be refunded: both stay counted"
+                );
+            }
+        }
     }
 
     pub(crate) fn store(&self) -> &dyn Store {
@@ -669,6 +665,22 @@ fn refuse(wrong: Vec<String>) -> Result<(), BuildError> {
     match wrong.is_empty() {
         true => Ok(()),
         false => Err(BuildError::new(wrong.join("\n"))),
+    }
+}
+
+/// What a settlement could not do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unsettled {
+    Reset,
+    Refund,
+    Both,
+}
+
+/// Says so once, if a deadline ended that was none.
+fn warn_if_clock_is_paused(error: &StoreError) {
+    if error.kind() == StoreErrorKind::Timeout {
+        #[cfg(any(feature = "redis", feature = "_sql"))]
+        crate::store::runtime::warn_if_clock_is_paused();
     }
 }
 
@@ -759,6 +771,10 @@ impl LimiterBuilder {
         let store = self.store.unwrap_or_else(|| Arc::new(MemoryStore::new()));
         refuse(unaccepted(&*store, &self.policies))?;
         let fallback = self.fallback.unwrap_or_default();
+        let any: &dyn std::any::Any = &*store;
+        if !any.is::<MemoryStore>() {
+            key::warn_without_secret();
+        }
         Ok(Limiter::over(
             store,
             fallback,

@@ -7,14 +7,13 @@ use std::any::Any;
 #[cfg(feature = "metrics")]
 use std::time::Instant;
 
-use crate::decision::Decision;
+use crate::decision::{DecidedBy, Decision};
 use crate::error::StoreErrorKind;
 use crate::failure::OnStoreError;
 #[cfg(feature = "admin")]
 use crate::key::Client;
 use crate::limiter::Limiter;
 use crate::method::Method;
-use crate::permit::DecidedBy;
 use crate::rejection::RejectionKind;
 use crate::rule::Rule;
 use crate::store::{MemoryStore, Store};
@@ -40,6 +39,8 @@ pub(crate) struct Decided<'a> {
     pub(crate) refused: Option<RejectionKind>,
     /// `None` where nobody was asked, or nobody answered.
     pub(crate) by: Option<DecidedBy>,
+    /// Of the rule that decided, if one did.
+    pub(crate) ordinal: u8,
     /// What it was decided by, if it came that far.
     pub(crate) rules: &'a [Rule],
     /// The place among these of the one that refuses.
@@ -48,6 +49,25 @@ pub(crate) struct Decided<'a> {
 }
 
 impl<'a> Decided<'a> {
+    /// A call that the rule in this place decided.
+    pub(crate) fn of(
+        method: &'a Method,
+        refused: Option<RejectionKind>,
+        rules: &'a [Rule],
+        place: usize,
+        decision: &'a Decision,
+    ) -> Self {
+        Self {
+            method,
+            refused,
+            by: Some(decision.decided_by),
+            ordinal: rules[place].nth(),
+            rules,
+            place,
+            decision: Some(decision),
+        }
+    }
+
     /// A call that none of its rules decided.
     #[inline]
     pub(crate) const fn unseen(method: &'a Method, refused: Option<RejectionKind>) -> Self {
@@ -55,6 +75,7 @@ impl<'a> Decided<'a> {
             method,
             refused,
             by: None,
+            ordinal: 0,
             rules: &[],
             place: 0,
             decision: None,
@@ -62,8 +83,12 @@ impl<'a> Decided<'a> {
     }
 
     #[inline]
-    pub(crate) const fn by(self, by: DecidedBy) -> Self {
-        Self { by: Some(by), ..self }
+    pub(crate) const fn by(self, by: DecidedBy, ordinal: u8) -> Self {
+        Self {
+            by: Some(by),
+            ordinal,
+            ..self
+        }
     }
 }
 
@@ -71,7 +96,11 @@ impl<'a> Decided<'a> {
 #[inline]
 pub(crate) fn decided(limiter: Option<&Limiter>, decided: &Decided<'_>) {
     #[cfg(feature = "metrics")]
-    self::decisions::count(*decided.method, decided.refused, decided.by);
+    self::decisions::count(
+        *decided.method,
+        decided.refused,
+        decided.by.map(|by| (by, decided.ordinal)),
+    );
     #[cfg(feature = "admin")]
     if let Some(watch) = limiter.and_then(Limiter::watch) {
         watch.note(decided);
@@ -140,14 +169,48 @@ pub(crate) fn breaker(open: bool) {
     let _ = open;
 }
 
-/// Says what is what to a recorder that is installed by now.
-pub(crate) fn describe() {
+/// The upper bounds of the buckets of `rate_limit_store_seconds`, in seconds: from a store beside the process to the default deadline of
+/// 0.1 s and beyond.
+///
+/// Exporters take a histogram for a summary until they are given buckets, and summaries of several instances cannot be put together. With
+/// `metrics-exporter-prometheus`, before the first limiter is built:
+///
+/// ```text
+/// PrometheusBuilder::new()
+///     .set_buckets_for_metric(Matcher::Full("rate_limit_store_seconds".into()), &rate_limit::STORE_SECONDS_BUCKETS)?
+///     .install()?;
+/// ```
+///
+/// ```
+/// assert!(rate_limit_runtime::STORE_SECONDS_BUCKETS.is_sorted());
+/// assert!(rate_limit_runtime::STORE_SECONDS_BUCKETS.contains(&0.1));
+/// ```
+#[cfg(feature = "metrics")]
+pub const STORE_SECONDS_BUCKETS: [f64; 12] = [
+    0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0,
+];
+
+/// Describes the metrics to the recorder that is installed by now, and has it show those that alerts go by from zero on.
+pub(crate) fn describe(store: &dyn Store) {
+    #[cfg(not(feature = "metrics"))]
+    let _ = store;
     #[cfg(feature = "metrics")]
     {
+        // Not set, since another limiter may have counted meanwhile.
+        metrics::gauge!("rate_limit_open_breakers").increment(0.0);
+        let store = kind(store);
+        if store != "memory" {
+            for class in StoreErrorKind::ALL.map(class) {
+                for mode in [OnStoreError::Open, OnStoreError::Closed, OnStoreError::Local].map(mode) {
+                    let labels = [("store", store), ("class", class), ("on_store_error", mode)];
+                    metrics::counter!("rate_limit_store_errors_total", &labels).increment(0);
+                }
+            }
+        }
         use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
         describe_counter!(
             "rate_limit_decisions_total",
-            "Calls that were admitted or turned away, by outcome and by who decided"
+            "Calls that were admitted or turned away, by outcome, by who decided and by which rule"
         );
         describe_counter!(
             "rate_limit_store_errors_total",
@@ -224,15 +287,17 @@ mod decisions {
     use foldhash::fast::RandomState;
     use metrics::{Key, Label, Level, Metadata, with_recorder};
 
-    use super::{DecidedBy, Method, RejectionKind, outcome};
+    use super::{DecidedBy, Method, RejectionKind, Rule, outcome};
 
-    type Decision = (Method, Option<RejectionKind>, Option<DecidedBy>);
+    /// Who decided, and which rule.
+    type By = Option<(DecidedBy, u8)>;
+    type Decision = (Method, Option<RejectionKind>, By);
 
     thread_local! {
         static KEYS: RefCell<HashMap<Decision, Key, RandomState>> = RefCell::default();
     }
 
-    pub(super) fn count(method: Method, refused: Option<RejectionKind>, by: Option<DecidedBy>) {
+    pub(super) fn count(method: Method, refused: Option<RejectionKind>, by: By) {
         const METADATA: Metadata<'_> = Metadata::new(module_path!(), Level::INFO, Some(module_path!()));
         // A thread that ends counts no more.
         let _ = KEYS.try_with(|keys| {
@@ -241,7 +306,8 @@ mod decisions {
                 let labels = [
                     Label::from_static_parts("method", method.name()),
                     Label::from_static_parts("outcome", refused.map_or("allowed", outcome)),
-                    Label::from_static_parts("decided_by", by.map_or("none", decider)),
+                    Label::from_static_parts("decided_by", by.map_or("none", |(by, _)| decider(by))),
+                    Label::from_static_parts("rule", by.map_or("none", |(_, ordinal)| rule(ordinal))),
                 ];
                 Key::from_parts("rate_limit_decisions_total", labels.to_vec())
             });
@@ -253,8 +319,12 @@ mod decisions {
         match by {
             DecidedBy::Store => "store",
             DecidedBy::Fallback => "fallback",
-            #[cfg(feature = "_sql")]
-            DecidedBy::Transaction => "store",
         }
+    }
+
+    /// The first is 1, as in the names of policies.
+    fn rule(ordinal: u8) -> &'static str {
+        const ORDINALS: [&str; Rule::MAX] = ["1", "2", "3", "4", "5", "6", "7", "8"];
+        ORDINALS.get(usize::from(ordinal)).unwrap_or(&"more")
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
-use crate::decision::Decision;
+use crate::decision::{DecidedBy, Decision};
 use crate::error::StoreError;
 #[cfg(feature = "_sql")]
 use crate::error::StoreErrorKind;
@@ -18,7 +18,7 @@ use crate::verdict::Hit;
 pub struct Permit {
     decision: Option<Decision>,
     admitted: SmallVec<[Admitted; 2]>,
-    by: DecidedBy,
+    charged_in: ChargedIn,
     limiter: Limiter,
 }
 
@@ -40,13 +40,25 @@ fn settlement(how: Settle, charge: &Charge, hit: Hit) -> Settlement {
     Settlement::new(charge.key, charge.policy, change)
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum DecidedBy {
+/// Where the charges of a call lie, and are settled.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ChargedIn {
     Store,
     Fallback,
     /// The caller's.
     #[cfg(feature = "_sql")]
     Transaction,
+}
+
+impl ChargedIn {
+    pub(crate) const fn decided_by(self) -> DecidedBy {
+        match self {
+            Self::Fallback => DecidedBy::Fallback,
+            Self::Store => DecidedBy::Store,
+            #[cfg(feature = "_sql")]
+            Self::Transaction => DecidedBy::Store,
+        }
+    }
 }
 
 /// How a rule settles a call.
@@ -57,11 +69,16 @@ pub(crate) enum Settle {
 }
 
 impl Permit {
-    pub(crate) fn new(limiter: Limiter, decision: Decision, admitted: SmallVec<[Admitted; 2]>, by: DecidedBy) -> Self {
+    pub(crate) fn new(
+        limiter: Limiter,
+        decision: Decision,
+        admitted: SmallVec<[Admitted; 2]>,
+        charged_in: ChargedIn,
+    ) -> Self {
         Self {
             decision: Some(decision),
             admitted,
-            by,
+            charged_in,
             limiter,
         }
     }
@@ -71,7 +88,7 @@ impl Permit {
         Self {
             decision: None,
             admitted: SmallVec::new(),
-            by: DecidedBy::Store,
+            charged_in: ChargedIn::Store,
             limiter,
         }
     }
@@ -122,11 +139,11 @@ impl Permit {
         if settlements.is_empty() {
             return Reply::ready(Ok(()));
         }
-        match self.by {
-            DecidedBy::Store => self.limiter.store().settle(&settlements),
-            DecidedBy::Fallback => self.limiter.fallback().settle(&settlements),
+        match self.charged_in {
+            ChargedIn::Store => self.limiter.store().settle(&settlements),
+            ChargedIn::Fallback => self.limiter.fallback().settle(&settlements),
             #[cfg(feature = "_sql")]
-            DecidedBy::Transaction => Reply::ready(Err(StoreError::new(
+            ChargedIn::Transaction => Reply::ready(Err(StoreError::new(
                 StoreErrorKind::Misconfigured,
                 "a token that was taken in a transaction is given back by rolling it back",
             ))),
@@ -135,7 +152,7 @@ impl Permit {
 
     const fn in_transaction(&self) -> bool {
         #[cfg(feature = "_sql")]
-        return matches!(self.by, DecidedBy::Transaction);
+        return matches!(self.charged_in, ChargedIn::Transaction);
         #[cfg(not(feature = "_sql"))]
         false
     }

@@ -1,5 +1,8 @@
 //! What is limited in the program: each annotated function, which registers itself, and each layer that was built.
 
+use std::borrow::Cow;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use crate::method::{Method, Site};
@@ -58,6 +61,9 @@ impl Numbers {
 pub struct Registered {
     site: &'static Site,
     numbers: &'static [Option<Numbers>],
+    /// The path of its module and the line of its attribute; empty and 0 of a layer.
+    module: &'static str,
+    line: u32,
     at: bool,
 }
 
@@ -73,18 +79,25 @@ pub(crate) fn register_layer(name: &'static str, numbers: Numbers) {
     let is_known = |layer: &&Registered| layer.site.method().name() == name && *layer.numbers == [Some(numbers)];
     if !layers.iter().any(is_known) {
         let site = Box::leak(Box::new(Site::named(name)));
-        let layer = Registered::new(site, Box::leak(Box::new([Some(numbers)])));
+        let layer = Registered::new(site, Box::leak(Box::new([Some(numbers)])), "", 0);
         layers.push(Box::leak(Box::new(layer)));
     }
 }
 
 impl Registered {
-    /// The function at `site`.
+    /// The function at `site`, in this line of a module.
     #[must_use]
-    pub const fn new(site: &'static Site, numbers: &'static [Option<Numbers>]) -> Self {
+    pub const fn new(
+        site: &'static Site,
+        numbers: &'static [Option<Numbers>],
+        module: &'static str,
+        line: u32,
+    ) -> Self {
         Self {
             site,
             numbers,
+            module,
+            line,
             at: false,
         }
     }
@@ -105,7 +118,12 @@ macro_rules! __register {
     (@known $($numbers:tt)+) => { $crate::private::Option::Some($crate::private::$($numbers)+) };
     ($site:ident: $([$($numbers:tt)*])+ $(.$at:ident())?) => {
         $crate::private::inventory::submit! {
-            $crate::private::Registered::new(&$site, &[$($crate::__register!(@known $($numbers)*)),+]) $(.$at())?
+            $crate::private::Registered::new(
+                &$site,
+                &[$($crate::__register!(@known $($numbers)*)),+],
+                $crate::private::module_path!(),
+                $crate::private::line!(),
+            ) $(.$at())?
         }
     };
 }
@@ -117,6 +135,8 @@ pub(crate) struct RegisteredRule {
     pub(crate) numbers: Option<Numbers>,
     /// Whether it goes by the time of the event, as only a token bucket does.
     pub(crate) at: bool,
+    module: &'static str,
+    line: u32,
 }
 
 impl RegisteredRule {
@@ -129,28 +149,83 @@ impl RegisteredRule {
         }
     }
 
-    /// Whether it goes by this entry of the policies.
-    pub(crate) fn goes_by(&self, entry: &str) -> bool {
-        match self.numbers {
-            Some(Numbers::Named(name)) => name == entry,
-            _ => entry.strip_prefix(self.site.method().name()) == Some(suffix(self.place)),
+    fn whereabouts(&self) -> String {
+        match self.module {
+            "" => "a layer".to_owned(),
+            module => format!("`{module}` (line {})", self.line),
+        }
+    }
+
+    /// The entry of the policies that it goes by, or would.
+    fn entry(&self) -> Cow<'static, str> {
+        match (self.numbers, self.site.method().name(), suffix(self.place)) {
+            (Some(Numbers::Named(name)), ..) | (_, name, "") => Cow::Borrowed(name),
+            (_, name, suffix) => Cow::Owned(format!("{name}{suffix}")),
         }
     }
 }
 
-/// The rules of all annotated functions and layers, in the order of their names.
+/// The rules of all annotated functions and layers, in the order of their names and of where they stand.
 pub(crate) fn rules() -> impl Iterator<Item = RegisteredRule> {
     let mut registered: Vec<&'static Registered> = inventory::iter::<Registered>.into_iter().collect();
     registered.extend(LAYERS.lock().unwrap_or_else(PoisonError::into_inner).iter());
-    registered.sort_by_key(|registered| registered.site.method().name());
-    registered.into_iter().flat_map(|Registered { site, numbers, at }| {
-        (0..).zip(*numbers).map(|(place, numbers)| RegisteredRule {
-            site,
+    registered.sort_by_key(|registered| (registered.site.method().name(), registered.module, registered.line));
+    registered.into_iter().flat_map(|registered| {
+        (0..).zip(registered.numbers).map(|(place, numbers)| RegisteredRule {
+            site: registered.site,
             place,
             numbers: *numbers,
-            at: *at,
+            at: registered.at,
+            module: registered.module,
+            line: registered.line,
         })
     })
+}
+
+/// Warns of each policy that no function or layer goes by.
+pub(crate) fn warn_of_unused(policies: &Policies) {
+    let entries: BTreeSet<_> = rules().map(|rule| rule.entry()).collect();
+    for (policy, _) in policies.iter().filter(|(policy, _)| !entries.contains(*policy)) {
+        match nearest(policy, entries.iter().map(|entry| &**entry)) {
+            Some(known) => tracing::warn!(
+                policy,
+                "no function or layer goes by this policy: did you mean `{known}`? Correct the name, or leave the policy out"
+            ),
+            None => tracing::warn!(
+                policy,
+                "no function or layer goes by this policy: leave it out, or see how the function or layer is named"
+            ),
+        }
+    }
+}
+
+/// A line for each pair of functions of one name whose rules in the same place have unlike policies, as far as these are known: they share
+/// a counter, or are meant to.
+pub(crate) fn unlike(policies: &Policies) -> Vec<String> {
+    let mut first: BTreeMap<(&str, u8), (RegisteredRule, Policy)> = BTreeMap::new();
+    let mut unlike = Vec::new();
+    for rule in rules() {
+        let (name, Some(policy)) = (rule.site.method().name(), rule.policy(policies)) else {
+            continue;
+        };
+        match first.entry((name, rule.place)) {
+            Entry::Vacant(entry) => {
+                entry.insert((rule, policy));
+            }
+            Entry::Occupied(entry) if entry.get().1 != policy => {
+                let (one, one_policy) = entry.get();
+                let suffix = suffix(rule.place);
+                unlike.push(format!(
+                    "`{name}{suffix}` has unlike limits on one counter: {one_policy} in {}, and {policy} in {}: give them one limit, or \
+                     one of them another name",
+                    one.whereabouts(),
+                    rule.whereabouts()
+                ));
+            }
+            Entry::Occupied(_) => {}
+        }
+    }
+    unlike
 }
 
 /// A line for each function or layer that asks for a policy that is not among these.

@@ -11,6 +11,7 @@ use crate::method::{Method, label};
 use crate::observe::{self, Decided};
 use crate::policy::Policy;
 use crate::span::Span;
+use crate::throttle::log_throttled;
 
 /// A call that was not admitted.
 ///
@@ -38,7 +39,8 @@ pub enum RejectionKind {
     /// The transaction that the call was to be counted in met another one and cannot go on: roll it back, and run it again from its
     /// start. Only of a function with `within`.
     Aborted,
-    /// The key names nobody: a part of it is empty or blank.
+    /// The client left its key, or a part of it, empty or blank: 400 over HTTP. A function whose [ambient client](crate::client) nobody set
+    /// is [`Misconfigured`](Self::Misconfigured).
     MissingClient,
     /// The function's own `deny_if` turned it away.
     Denied,
@@ -57,13 +59,18 @@ impl Rejection {
         }
     }
 
-    /// Of a call that has no client, which the log says: it is a fault of the service.
+    /// Rejects a call that has no client: for a key that the client left blank, or by a fault of the service.
     #[cold]
     pub(crate) fn of_nobody(error: &KeyError, method: &Method, policy: Policy, limiter: &Limiter) -> Self {
-        tracing::error!(method = method.name(), %error, "a call was turned away");
         let kind = match error {
-            KeyError::Missing | KeyError::Nobody => RejectionKind::MissingClient,
-            KeyError::Secret => RejectionKind::Misconfigured,
+            KeyError::Missing => {
+                log_throttled!(warn, method.name(), %error, "a call was rejected: the client left its key blank");
+                RejectionKind::MissingClient
+            }
+            KeyError::Nobody | KeyError::Secret => {
+                log_throttled!(error, method.name(), %error, "a call was rejected: its client cannot be told");
+                RejectionKind::Misconfigured
+            }
         };
         observe::decided(Some(limiter), &Decided::unseen(method, Some(kind)));
         Self::new(kind, method, policy)
@@ -137,7 +144,7 @@ impl fmt::Display for Rejection {
                 f,
                 "the transaction that a call of `{method}` was to be counted in met another one: roll it back, and run it again"
             ),
-            (RejectionKind::MissingClient, _) => write!(f, "a call of `{method}` names nobody to count it for"),
+            (RejectionKind::MissingClient, _) => write!(f, "a part of the key of `{method}` is empty or blank"),
             (RejectionKind::Denied, _) => write!(f, "a call of `{method}` was turned away"),
             (RejectionKind::Misconfigured, _) => write!(f, "the limit of `{method}` is not set up: see the log"),
         }

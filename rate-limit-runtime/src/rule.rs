@@ -90,7 +90,6 @@ impl Rule {
     }
 
     /// Its place among the rules of a call.
-    #[cfg(feature = "admin")]
     pub(crate) const fn nth(&self) -> u8 {
         self.place
     }

@@ -22,7 +22,7 @@ impl Span {
     /// Rounded up to whole seconds, and at least one: who waits this long is admitted, and nobody is told not to wait.
     pub(crate) const fn in_whole_seconds(self) -> Self {
         let seconds = self.0.div_ceil(1_000_000);
-        Self(if seconds == 0 { 1 } else { seconds } * 1_000_000)
+        Self((if seconds == 0 { 1 } else { seconds }).saturating_mul(1_000_000))
     }
 
     pub(crate) const fn as_seconds(self) -> u64 {
@@ -170,6 +170,12 @@ mod tests {
             [1, 1, 1, 1, 1, 60]
         );
         assert_eq!(seconds(0), 1);
+    }
+
+    #[test]
+    fn f_18_the_longest_wait_is_told() {
+        let told = Span::from_duration(Duration::MAX).in_whole_seconds();
+        assert_eq!((told, told.as_seconds()), (Span(u64::MAX), 18_446_744_073_709));
     }
 
     #[test]

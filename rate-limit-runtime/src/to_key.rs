@@ -20,7 +20,9 @@ use crate::key::KeyHasher;
 ///   [`ClientIp`](crate::ClientIp) as its key, which counts a `/64` as one client.
 /// * An IPv4-mapped IPv6 address is the IPv4 address. The port of a socket address is left out, or each connection would be a client of
 ///   its own; the scope of a link-local one is part of it.
-/// * A tuple is its parts in order.
+/// * A tuple is its parts in order. A part that is itself a tuple, or feeds several parts, is told apart from those beside it:
+///   `(("a", "b"), "c")` is not `("a", ("b", "c"))`. So an implementation that has two lists feeds a tuple of them.
+/// * What feeds no part, or an empty or blank one, names nobody: [`KeyError::Missing`](crate::KeyError::Missing).
 ///
 /// A newtype of your own passes on what it holds:
 ///
@@ -175,15 +177,26 @@ impl<T: ToKey + ToOwned + ?Sized> ToKey for Cow<'_, T> {
     }
 }
 
+/// What it holds, alone.
+impl<T: ToKey> ToKey for (T,) {
+    fn to_key(&self, hasher: &mut KeyHasher) {
+        self.0.to_key(hasher);
+    }
+}
+
 macro_rules! tuples {
     ($(($($part:ident)+))*) => {$(
         impl<$($part: ToKey),+> ToKey for ($($part,)+) {
             fn to_key(&self, hasher: &mut KeyHasher) {
                 #[allow(non_snake_case)]
                 let ($($part,)+) = self;
-                $($part.to_key(hasher);)+
+                $(
+                    let before = hasher.parts();
+                    $part.to_key(hasher);
+                    hasher.group(before);
+                )+
             }
         }
     )*};
 }
-tuples!((A)(A B)(A B C)(A B C D)(A B C D E)(A B C D E F)(A B C D E F G)(A B C D E F G H));
+tuples!((A B)(A B C)(A B C D)(A B C D E)(A B C D E F)(A B C D E F G)(A B C D E F G H));

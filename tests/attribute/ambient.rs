@@ -24,7 +24,7 @@ fn without_a_key_the_ambient_client_is_counted() {
 #[test]
 fn key_06_without_an_ambient_client_the_call_is_turned_away() {
     let world = World::new();
-    assert_eq!(why(&world.run(api())), Some(RejectionKind::MissingClient));
+    assert_eq!(why(&world.run(api())), Some(RejectionKind::Misconfigured));
     assert_eq!(
         why(&world.run(client::scope("  ", api()))),
         Some(RejectionKind::MissingClient)
@@ -41,7 +41,7 @@ fn a_spawned_task_has_the_client_it_is_given() {
             let limiter = limiter.clone();
             async move { limiter.scope(api()).await }
         });
-        assert_eq!(why(&plain.await.expect("it ends")), Some(RejectionKind::MissingClient));
+        assert_eq!(why(&plain.await.expect("it ends")), Some(RejectionKind::Misconfigured));
         let given = tokio::spawn(async move { limiter.scope(client::scope("alice", api())).await });
         assert_eq!(given.await.expect("it ends"), Ok(()));
         assert_eq!(admitted(5, api).await, 1);

@@ -191,7 +191,7 @@ async fn mac_28_who_waits_as_told_is_admitted() {
 }
 
 #[tokio::test]
-async fn key_06_a_blank_client_is_a_fault_of_the_service_and_says_nothing_of_it() {
+async fn key_06_a_blank_client_is_told_so_and_nothing_of_the_service() {
     for path in [
         "/result/%20",
         "/opaque/%20",
@@ -201,16 +201,25 @@ async fn key_06_a_blank_client_is_a_fault_of_the_service_and_says_nothing_of_it(
         let world = World::new();
         for _ in 0..6 {
             let response = call(&world, path).await;
-            assert_eq!(response.status(), 500, "{path}");
+            assert_eq!(response.status(), 400, "{path}");
             assert_eq!(header_of(&response, "retry-after"), None, "{path}");
             assert_eq!(
                 header_of(&response, header::CONTENT_TYPE.as_str()),
                 Some("application/problem+json")
             );
             let body = to_bytes(response.into_body(), 4096).await.expect("a body");
+            let function = match path.split('/').nth(1).expect("a prefix") {
+                "settled-opaque" => "settled_opaque",
+                function => function,
+            };
             assert_eq!(
                 serde_json::from_slice::<serde_json::Value>(&body).ok(),
-                Some(serde_json::json!({ "type": "about:blank", "title": "Internal Server Error", "status": 500 }))
+                Some(serde_json::json!({
+                    "type": "about:blank",
+                    "title": "Bad Request",
+                    "status": 400,
+                    "detail": format!("a part of the key of `{function}` is empty or blank"),
+                }))
             );
         }
         let named = path.split('%').next().expect("a prefix").to_owned() + "alice";

@@ -4,7 +4,9 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderValue};
-use rate_limit::{Client, Key, Limiter, Method, Policy, Rejection, RejectionKind, Rule, limit_per_time};
+use rate_limit::{
+    Client, Key, KeyError, KeyHasher, Limiter, Method, Policy, Rejection, RejectionKind, Rule, ToKey, limit_per_time,
+};
 
 use crate::log;
 use crate::support::World;
@@ -144,7 +146,7 @@ async fn key_06_a_call_that_names_nobody_is_logged_and_a_client_is_not() {
     let said = log::take();
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(
-        said[0].contains("ERROR") && said[0].contains("behaviour::keys::compound"),
+        said[0].contains("WARN") && said[0].contains("behaviour::keys::compound"),
         "{said:?}"
     );
     assert!(!said[0].contains("alice"), "{said:?}");
@@ -201,4 +203,101 @@ async fn key_11_a_second_limit_inside_counts_both_spellings_as_one() {
     let refused = world.run(login(&world.limiter, "alice@example.org")).await;
     assert_eq!(refused.map_err(|rejection| rejection.method()), Err("login-account"));
     assert_eq!(world.run(login(&world.limiter, "bob")).await, Ok(2));
+}
+
+/// Feeds a part for each of its names.
+struct List(&'static [&'static str]);
+
+impl ToKey for List {
+    fn to_key(&self, hasher: &mut KeyHasher) {
+        for name in self.0 {
+            name.to_key(hasher);
+        }
+    }
+}
+
+#[limit_per_time(1, "1m", key = (team, project))]
+async fn of_lists(team: List, project: List) -> Result<(), Rejection> {
+    Ok(())
+}
+
+#[limit_per_time(1, "1m", key = list)]
+async fn of_list(list: List) -> Result<(), Rejection> {
+    Ok(())
+}
+
+#[tokio::test]
+async fn f_25_lists_in_a_compound_key_do_not_run_into_each_other() {
+    let world = World::new();
+    world
+        .run(async {
+            let cases: [[&'static [&'static str]; 2]; 5] = [
+                [&["a", "b"], &["c"]],
+                [&["a"], &["b", "c"]],
+                [&["a", "b", "c"], &["c"]],
+                [&["a"], &["a", "b", "c"]],
+                [&["a", "b"], &["c", "d"]],
+            ];
+            for [team, project] in cases {
+                assert_eq!(
+                    of_lists(List(team), List(project)).await,
+                    Ok(()),
+                    "{team:?} {project:?}"
+                );
+                assert!(
+                    of_lists(List(team), List(project)).await.is_err(),
+                    "{team:?} {project:?}"
+                );
+            }
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn f_25_a_key_that_feeds_nothing_names_nobody() {
+    let world = World::new();
+    let kind = |answer: Result<(), Rejection>| answer.map_err(|rejection| rejection.kind());
+    world
+        .run(async {
+            let missing = Err(RejectionKind::MissingClient);
+            assert_eq!(kind(of_list(List(&[])).await), missing);
+            assert_eq!(kind(of_lists(List(&["a"]), List(&[])).await), missing);
+            assert_eq!(kind(of_lists(List(&[]), List(&["a"])).await), missing);
+        })
+        .await;
+    let nobody = Err(KeyError::Missing);
+    assert_eq!(Client::of(&List(&[])), nobody);
+    assert_eq!(Client::of(&("a", (List(&[]), "b"))), nobody);
+    assert_eq!(Client::of(&(List(&[]),)), nobody);
+    assert_eq!(Client::of(&[0_u8; 0]), nobody);
+    assert_eq!(Client::of(&("a", Vec::<u8>::new())), nobody);
+}
+
+#[test]
+fn f_25_a_tuple_within_a_tuple_is_one_part_of_it() {
+    let of = |client: &dyn ToKey| Client::of(client).expect("it names somebody");
+    let keys: [&dyn ToKey; 12] = [
+        &("a", "b", "c"),
+        &(("a", "b"), "c"),
+        &("a", ("b", "c")),
+        &("a", "b", "c", "d"),
+        &(("a", "b"), ("c", "d")),
+        &(("a", "b", "c"), "d"),
+        &((("a", "b"), "c"), "d"),
+        &(("a", ("b", "c")), "d"),
+        &(("a", "b"), "c", "d"),
+        &("a", "b", 2),
+        &("a", "bc"),
+        &("a", b"bc".as_slice()),
+    ];
+    for (place, one) in keys.iter().enumerate() {
+        for other in &keys[place + 1..] {
+            assert_ne!(of(*one), of(*other), "{place}");
+            assert_ne!(of(*one).to_bytes(), of(*other).to_bytes(), "{place}");
+        }
+    }
+    // What stands alone is what it holds, and a list that stands alone is a flat tuple.
+    assert_eq!(of(&(("a", "b"),)), of(&("a", "b")));
+    assert_eq!(of(&List(&["a", "b"])), of(&("a", "b")));
+    assert_eq!(of(&(("a",), ("b",))), of(&("a", "b")));
 }

@@ -16,6 +16,7 @@ mod identity;
 mod keys;
 mod limiters;
 mod log;
+mod logs;
 mod methods;
 mod names;
 mod observing;

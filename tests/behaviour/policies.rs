@@ -21,7 +21,7 @@ async fn shared(user: u64) -> Result<u64, Failure> {
     Ok(user)
 }
 
-#[limit_per_time(policy = "write", key = user, name = "shared", reset_on_success)]
+#[limit_per_time(policy = "same as read", key = user, name = "shared", reset_on_success)]
 async fn shared_and_reset(user: u64) -> Result<u64, Failure> {
     Ok(user)
 }
@@ -99,6 +99,7 @@ fn bucket(capacity: u32, refill: u64) -> Policy {
 fn policies(read: Policy) -> Policies {
     Policies::new()
         .with("read", read)
+        .with("same as read", read)
         .with("write", window(1, 60))
         .with("of the trait alone", bucket(1, 1))
 }
@@ -186,6 +187,7 @@ async fn counters_go_by_the_function_and_not_by_the_name_of_its_policy() {
 #[tokio::test]
 async fn a_name_that_is_missing_refuses_every_call() {
     log::install();
+    log::take();
     let embedded = read(1).await;
     assert_eq!(
         kind(&embedded),
@@ -198,10 +200,10 @@ async fn a_name_that_is_missing_refuses_every_call() {
         .policies(Policies::new().with("write", window(1, 60)))
         .build()
         .expect("what is asked for is not known here");
+    let mut logged = Vec::new();
     for limiter in [closed, World::new().limiter] {
         let nothing = Policy::sliding_window(0, Policy::MIN_WINDOW);
         let at = Duration::from_secs(1);
-        log::take();
         for answer in [
             limiter.scope(read(1)).await,
             limiter.scope(lenient(1)).await,
@@ -211,14 +213,7 @@ async fn a_name_that_is_missing_refuses_every_call() {
             assert_eq!(kind(&answer), Some(RejectionKind::Misconfigured));
             assert_eq!(policy(answer), Some(nothing));
         }
-        let log = log::take();
-        assert_eq!(log.len(), 4, "{log:?}");
-        for line in &log {
-            assert!(line.contains("ERROR"), "{line}");
-            assert!(line.contains("policy=\"read\""), "{line}");
-            assert!(line.contains("add it to the `Policies` of the limiter"), "{line}");
-        }
-        assert!(log[0].contains("behaviour::policies::read"), "{}", log[0]);
+        logged.extend(log::take());
 
         let denied = limiter.scope(stacked(666)).await;
         assert_eq!(
@@ -227,6 +222,13 @@ async fn a_name_that_is_missing_refuses_every_call() {
             "it is turned away all the same"
         );
         assert_eq!(policy(denied), Some(nothing));
+    }
+    let told: Vec<_> = logged.iter().filter(|line| line.contains("ERROR")).collect();
+    assert_eq!(told.len(), 4, "once a minute for each function: {logged:?}");
+    for (line, function) in told.iter().zip(["read", "lenient", "stacked", "late"]) {
+        assert!(line.contains(&format!("behaviour::policies::{function}\"")), "{line}");
+        assert!(line.contains("policy=\"read\""), "{line}");
+        assert!(line.contains("add it to the `Policies` of the limiter"), "{line}");
     }
 }
 
@@ -398,7 +400,10 @@ async fn a_fixed_window_keeps_its_hits() {
 #[tokio::test]
 async fn policies_that_lack_a_name_are_refused_and_change_nothing() {
     let world = World::with(window(1, 60));
-    let short = Policies::new().with("reed", window(9, 60)).with("write", window(9, 60));
+    let known = |policies: Policies, name| policies.with(name, window(9, 60));
+    let short = ["reed", "same as read", "write"]
+        .into_iter()
+        .fold(Policies::new(), known);
     let error = world
         .limiter
         .set_policies(short)
@@ -444,12 +449,37 @@ async fn an_entry_that_no_function_goes_by_is_warned_of() {
             .fold(loaded, |loaded, name| loaded.with(name, window(1, 60))),
     );
     world.limiter.verify().expect("all is there");
+    // Told when they are loaded, and when they are verified.
     let log = log::take();
-    for (line, name) in log.iter().zip([read, "exprot", "log in#1", "log in#4"]) {
+    let idle = [read, "exprot", "log in#1", "log in#4"];
+    for (line, name) in log.iter().zip(idle.into_iter().chain(idle)) {
         assert!(line.contains("WARN"), "{line}");
         assert!(line.contains(&format!("policy=\"{name}\"")), "{line}");
     }
-    assert_eq!(log.len(), 4, "{log:?}");
+    assert_eq!(log.len(), 8, "{log:?}");
+}
+
+#[tokio::test]
+async fn f_56_a_reload_tells_of_a_misspelt_name_and_of_the_nearest() {
+    let world = World::new();
+    let misspelt = concat!(module_path!(), "::inlnie");
+    log::take();
+    world.load(
+        policies(bucket(1, 60))
+            .with(misspelt, window(1, 60))
+            .with("log in#9", window(1, 60))
+            .with("far from all", window(1, 60)),
+    );
+    let [near, far, third] = &log::take()[..] else {
+        panic!("a line each")
+    };
+    let inline = concat!("did you mean `", module_path!(), "::inline`");
+    assert!(near.contains("WARN") && near.contains(inline), "{near}");
+    assert!(third.contains("did you mean `log in"), "{third}");
+    assert!(far.contains("far from all") && !far.contains("did you mean"), "{far}");
+    log::take();
+    world.limiter.verify().expect("all is there");
+    assert!(log::take()[0].contains(inline));
 }
 
 /// Keeps token buckets alone.

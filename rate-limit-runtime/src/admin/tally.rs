@@ -4,9 +4,9 @@ use std::array;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::decision::DecidedBy;
 use crate::method::Method;
 use crate::observe::{self, Decided};
-use crate::permit::DecidedBy;
 use crate::policy::Policy;
 use crate::rejection::RejectionKind;
 use crate::rule::Rule;

@@ -99,7 +99,7 @@ impl ClientIpSource {
     pub fn header(name: HeaderName, trusted: impl IntoIterator<Item = IpNet>) -> Self {
         let proxies = Proxies {
             header: name,
-            trusted: trusted.into_iter().collect(),
+            trusted: trusted.into_iter().map(canonical).collect(),
             told: Told {
                 unreadable: Once::new(),
                 empty: Once::new(),
@@ -256,6 +256,14 @@ impl Proxies {
     /// Logs a message once. It has no entry of the header, which may be a client.
     fn warn(&self, told: &Once, message: &str) {
         told.call_once(|| tracing::warn!(header = self.header.as_str(), "{message}"));
+    }
+}
+
+/// The IPv4 network that a network of IPv4-mapped IPv6 addresses is: peers and entries are compared as IPv4 addresses.
+fn canonical(net: IpNet) -> IpNet {
+    match (net.network().to_canonical(), net.prefix_len().checked_sub(96)) {
+        (ip @ IpAddr::V4(_), Some(bits)) if matches!(net, IpNet::V6(_)) => IpNet::new(ip, bits).unwrap_or(net),
+        _ => net,
     }
 }
 

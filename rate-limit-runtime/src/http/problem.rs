@@ -15,15 +15,16 @@ const QUOTA_EXCEEDED: &str = "https://iana.org/assignments/http-problem-types#qu
 impl Rejection {
     /// 429 for a limit that is reached or can never admit the call, 503 while the store does not decide or a
     /// transaction was in the way of another, 403 for a
-    /// call that `deny_if` turned away, 500 for
-    /// a call that names nobody and for a limiter that is not set up: those are faults of the service.
+    /// call that `deny_if` turned away, 400 for a key that the client left blank, and 500 for a limiter that is not set up or a function whose
+    /// ambient client nobody set: those are faults of the service.
     #[must_use]
     pub const fn status(&self) -> StatusCode {
         match self.kind() {
             RejectionKind::Limited | RejectionKind::Impossible => StatusCode::TOO_MANY_REQUESTS,
             RejectionKind::Denied => StatusCode::FORBIDDEN,
             RejectionKind::StoreUnavailable | RejectionKind::Aborted => StatusCode::SERVICE_UNAVAILABLE,
-            RejectionKind::MissingClient | RejectionKind::Misconfigured => StatusCode::INTERNAL_SERVER_ERROR,
+            RejectionKind::MissingClient => StatusCode::BAD_REQUEST,
+            RejectionKind::Misconfigured => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 
@@ -68,9 +69,12 @@ impl Rejection {
                 member("violated-policies", json!([self.method()]));
             }
             // What is wrong inside is for the log, not for the caller.
-            _ => {
+            kind => {
                 member("type", json!("about:blank"));
                 member("title", json!(status.canonical_reason()));
+                if kind == RejectionKind::MissingClient {
+                    member("detail", json!(self.to_string()));
+                }
             }
         }
         problem.to_string()

@@ -9,8 +9,8 @@ use crate::span::Span;
 
 /// For methods that return `Result<_, Status>`: `RESOURCE_EXHAUSTED` for a limit that is reached, with how long to wait as `RetryInfo`
 /// and as `retry-after` in whole seconds, and without for one that can never admit the call. `UNAVAILABLE` while the store does
-/// not decide, `PERMISSION_DENIED` for a call that `deny_if` turned away, and `INTERNAL` for one that names nobody and for a limiter that
-/// is not set up: those are faults of the service.
+/// not decide, `PERMISSION_DENIED` for a call that `deny_if` turned away, `INVALID_ARGUMENT` for a key that the client left blank, and
+/// `INTERNAL` for a limiter that is not set up or a function whose ambient client nobody set: those are faults of the service.
 impl From<Rejection> for Status {
     fn from(rejection: Rejection) -> Self {
         let code = match rejection.kind() {
@@ -18,7 +18,8 @@ impl From<Rejection> for Status {
             RejectionKind::StoreUnavailable => Code::Unavailable,
             RejectionKind::Aborted => Code::Aborted,
             RejectionKind::Denied => Code::PermissionDenied,
-            RejectionKind::MissingClient | RejectionKind::Misconfigured => Code::Internal,
+            RejectionKind::MissingClient => Code::InvalidArgument,
+            RejectionKind::Misconfigured => Code::Internal,
         };
         let Some(wait) = rejection.retry_after() else {
             return Self::new(code, rejection.to_string());

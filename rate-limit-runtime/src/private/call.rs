@@ -12,13 +12,13 @@ use crate::algorithm::Answer;
 use crate::charged;
 use crate::client;
 use crate::current;
-use crate::decision::Decision;
+use crate::decision::{DecidedBy, Decision};
 use crate::failure::OnStoreError;
 use crate::key::{Client, Id, Key, KeyError};
-use crate::limiter::{Limiter, Rules};
+use crate::limiter::{Limiter, Rules, Unsettled};
 use crate::method::{Method, Site};
 use crate::observe::{self, Decided};
-use crate::permit::{DecidedBy, Permit, Settle};
+use crate::permit::{Permit, Settle};
 use crate::policies::Policies;
 use crate::policy::{Algorithm, Policy};
 use crate::registry::Numbers;
@@ -27,6 +27,7 @@ use crate::report;
 use crate::rule::Rule;
 use crate::scopes;
 use crate::store::{Demand, MemoryStore, Reply};
+use crate::throttle::log_throttled;
 
 /// What is known of a call before it is decided.
 #[derive(Debug)]
@@ -46,6 +47,8 @@ struct Simple<'a> {
     limiter: &'a Limiter,
     store: &'a MemoryStore,
     id: Id,
+    /// Of the rule.
+    ordinal: u8,
     demand: Demand<'a>,
 }
 
@@ -70,6 +73,17 @@ pub enum SettleOn {
     RefundOnSuccess,
     /// Take back the charge, after anything else.
     RefundOnError,
+}
+
+impl SettleOn {
+    /// How a rule settles a call that ended so.
+    const fn after(self, success: bool) -> Option<Settle> {
+        match (self, success) {
+            (Self::ResetOnSuccess, true) => Some(Settle::Reset),
+            (Self::RefundOnSuccess, true) | (Self::RefundOnError, false) => Some(Settle::Refund),
+            _ => None,
+        }
+    }
 }
 
 impl Asked<'_> {
@@ -177,11 +191,11 @@ impl<'a> Call<'a> {
         }
         match simple.store.admit(simple.id, simple.demand) {
             None => {
-                let decided = Decided::unseen(self.site.method(), None).by(DecidedBy::Store);
+                let decided = Decided::unseen(self.site.method(), None).by(DecidedBy::Store, simple.ordinal);
                 observe::decided(None, &decided);
                 Reply::ready(Ok(()))
             }
-            Some(answer) => self.refused(simple.demand.policy, answer),
+            Some(answer) => self.refused(simple.demand.policy, simple.ordinal, answer),
         }
     }
 
@@ -210,6 +224,7 @@ impl<'a> Call<'a> {
             limiter,
             store: limiter.embedded_without_policies()?,
             id: Id::new(counted, client),
+            ordinal: *place,
             demand: Demand {
                 policy,
                 cost: *cost,
@@ -230,13 +245,9 @@ impl<'a> Call<'a> {
             _ => None,
         };
         let (method, decision) = (self.site.method(), Decision::new(policy, answer));
-        let decided = Decided {
-            method,
-            refused: refusal.map(kind),
-            by: Some(DecidedBy::Store),
-            rules: rule.as_slice(),
-            place: 0,
-            decision: Some(&decision),
+        let decided = match &rule {
+            Some(rule) => Decided::of(method, refusal.map(kind), std::slice::from_ref(rule), 0, &decision),
+            None => Decided::unseen(method, refusal.map(kind)),
         };
         observe::decided(Some(simple.limiter), &decided);
         Reply::ready(match decided.refused {
@@ -246,9 +257,9 @@ impl<'a> Call<'a> {
     }
 
     #[inline(never)]
-    fn refused(&self, policy: &Policy, answer: Answer) -> Reply<Result<(), Rejection>> {
+    fn refused(&self, policy: &Policy, ordinal: u8, answer: Answer) -> Reply<Result<(), Rejection>> {
         let (kind, method) = (kind(answer), self.site.method());
-        observe::decided(None, &Decided::unseen(method, Some(kind)).by(DecidedBy::Store));
+        observe::decided(None, &Decided::unseen(method, Some(kind)).by(DecidedBy::Store, ordinal));
         let rejection = Rejection::new(kind, method, *policy);
         Reply::ready(Err(rejection.with_decision(Decision::new(*policy, answer))))
     }
@@ -369,22 +380,29 @@ pub fn is_admitted(settling: &Option<Settling>) -> bool {
 pub fn settle(settling: &Option<Settling>, success: bool) -> impl Future<Output = ()> + Send + use<> {
     let mut told = settling.as_ref().and_then(|settling| {
         let permit = settling.permit()?;
-        let how = |place: usize| match (settling.how.get(place).copied().flatten()?, success) {
-            (SettleOn::ResetOnSuccess, true) => Some(Settle::Reset),
-            (SettleOn::RefundOnSuccess, true) | (SettleOn::RefundOnError, false) => Some(Settle::Refund),
-            _ => None,
-        };
-        Some((permit.settle(how), settling.site, permit.limiter().clone()))
+        let how = |place: usize| settling.how.get(place).copied().flatten()?.after(success);
+        let unsettled = unsettled(settling.how.iter().filter_map(|how| (*how)?.after(success)));
+        Some((permit.settle(how), settling.site, permit.limiter().clone(), unsettled))
     });
     // An `async` block would have room for all this twice.
     poll_fn(move |context| {
-        if let Some((reply, site, limiter)) = &mut told
+        if let Some((reply, site, limiter, unsettled)) = &mut told
             && let Err(error) = ready!(Pin::new(reply).poll(context))
         {
-            limiter.note_unsettled(site.method(), &error);
+            limiter.note_unsettled(site.method(), *unsettled, &error);
         }
         Poll::Ready(())
     })
+}
+
+/// What is not done, if the store does not hear of these.
+fn unsettled(mut all: impl Iterator<Item = Settle>) -> Unsettled {
+    let first = all.next();
+    match all.all(|next| Some(next) == first) {
+        true if first == Some(Settle::Reset) => Unsettled::Reset,
+        true => Unsettled::Refund,
+        false => Unsettled::Both,
+    }
 }
 
 /// What `deny_if` turns away. It is turned away before `limiter = ..` is evaluated, so its policy is that of the limiter that holds
@@ -416,8 +434,9 @@ const fn kind(answer: Answer) -> RejectionKind {
 #[cold]
 pub(crate) fn unknown_policy(method: &Method, numbers: &Numbers, limiter: &Limiter) -> Rejection {
     if let Numbers::Named(policy) = numbers {
-        tracing::error!(
-            method = method.name(),
+        log_throttled!(
+            error,
+            method.name(),
             policy,
             "the limiter has no policy by the name that the function or layer asks for, so every call is refused: add it to the \
              `Policies` of the limiter"
@@ -428,8 +447,9 @@ pub(crate) fn unknown_policy(method: &Method, numbers: &Numbers, limiter: &Limit
 
 #[cold]
 fn no_bucket(method: &Method, policy: Policy, limiter: &Limiter) -> Rejection {
-    tracing::error!(
-        method = method.name(),
+    log_throttled!(
+        error,
+        method.name(),
         %policy,
         "only a token bucket goes by the time of the event, so every call is refused: make the policy one, or leave out `at`"
     );

@@ -13,6 +13,7 @@ pub use self::call::{
 pub use self::subject::{KeyParts, key_hasher};
 pub use self::within::within;
 pub use std::option::Option;
+pub use std::{line, module_path};
 
 pub use crate::__register as register;
 pub use crate::failure::OnStoreError;

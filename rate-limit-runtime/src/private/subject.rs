@@ -14,6 +14,8 @@ use crate::to_key::ToKey;
 #[derive(Debug)]
 pub struct KeyParts<'a, P> {
     hasher: &'a mut KeyHasher,
+    /// How many there are. A single one is what it holds; of several each is told apart, as of a tuple.
+    count: usize,
     types: PhantomData<fn(&P)>,
 }
 
@@ -43,6 +45,7 @@ impl<'a> KeyParts<'a, Nothing> {
     pub fn new(hasher: &'a mut KeyHasher) -> Self {
         Self {
             hasher,
+            count: 0,
             types: PhantomData,
         }
     }
@@ -53,9 +56,17 @@ impl<'a, P> KeyParts<'a, P> {
     #[inline]
     #[must_use]
     pub fn part<T: ToKey + ?Sized>(self, part: &T) -> KeyParts<'a, And<P, T>> {
+        if self.count == 1 {
+            self.hasher.group(0);
+        }
+        let before = self.hasher.parts();
         part.to_key(self.hasher);
+        if self.count > 0 {
+            self.hasher.group(before);
+        }
         KeyParts {
             hasher: self.hasher,
+            count: self.count + 1,
             types: PhantomData,
         }
     }

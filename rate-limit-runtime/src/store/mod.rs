@@ -8,7 +8,7 @@ mod memory;
 mod redis;
 mod reply;
 #[cfg(any(feature = "redis", feature = "_sql"))]
-mod runtime;
+pub(crate) mod runtime;
 #[cfg(feature = "_sql")]
 mod sql;
 #[cfg(any(feature = "redis", feature = "_sql"))]

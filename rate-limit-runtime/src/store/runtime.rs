@@ -1,8 +1,13 @@
 //! What stores outside of the process need of the runtime.
 
 use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Once;
+use std::time::{Duration, Instant};
 
 use crate::error::{StoreError, StoreErrorKind};
+
+/// The longest deadline of a call. Nobody waits for a day, and clocks have room for it.
+pub(super) const MAX_DEADLINE: Duration = Duration::from_secs(86_400);
 
 /// Their clients panic outside of one.
 pub(super) fn in_runtime(store: &str) -> Result<(), StoreError> {
@@ -12,6 +17,21 @@ pub(super) fn in_runtime(store: &str) -> Result<(), StoreError> {
             StoreErrorKind::Misconfigured,
             format!("the {store} store is used outside of a Tokio runtime"),
         )),
+    }
+}
+
+/// Warns once if a deadline ended by a paused clock: Tokio then goes on to the next deadline at once, however fast the server is. Its clock
+/// differs from the system's only after a pause, so no call has to be timed for this.
+pub(crate) fn warn_if_clock_is_paused() {
+    static WARNED: Once = Once::new();
+    let (before, tokio, after) = (Instant::now(), tokio::time::Instant::now().into_std(), Instant::now());
+    if !(before..=after).contains(&tokio) {
+        WARNED.call_once(|| {
+            tracing::warn!(
+                "a deadline of the store ended by the paused clock of Tokio, before the store could answer, and `on_store_error` decides such \
+                 calls: do not pause the clock in a test with a store outside of the process; turn a `ManualClock`, or limit in memory"
+            );
+        });
     }
 }
 

@@ -10,6 +10,7 @@ use crate::error::StoreError;
 use crate::key::{Client, Key, hash_method};
 use crate::method::Method;
 use crate::policy::{Algorithm, Policy};
+use crate::printable::printable;
 use crate::rule::Rule;
 
 /// A rule of a function that a store has counters by, or had.
@@ -26,7 +27,8 @@ use crate::rule::Rule;
 pub struct StoredRule {
     /// What it is called in the keys of its counters: a hash of the next three.
     pub id: String,
-    /// The name of the function, as [`Method::name`] tells it.
+    /// The name of the function, as [`Method::name`] tells it. Others may write to the store, so characters that steer a terminal or turn the
+    /// direction of text are escaped in what was read from it, as `\u{1b}`.
     pub function: String,
     /// How it counts.
     pub algorithm: Algorithm,
@@ -61,8 +63,11 @@ impl StoredRule {
         let (algorithm, place) = all.into_iter().find(is_it)?;
         let policy = policy.and_then(|policy| policy.parse().ok());
         Some(Self {
+            id: encode_method(hash),
+            function: printable(function).into_owned(),
+            algorithm,
+            place,
             policy: policy.filter(|policy: &Policy| policy.algorithm() == algorithm),
-            ..Self::new(function, algorithm, place)
         })
     }
 
@@ -186,6 +191,16 @@ mod tests {
             assert_eq!(rule.policy, None, "`{other}` is no policy of it");
         }
         assert_eq!(StoredRule::read(hash, "m::b", None), None);
+    }
+
+    #[test]
+    fn f_26_a_name_that_was_read_is_printable() {
+        let written = "m::\x1b[2J\r\na\u{202e}\u{9b}";
+        let hash = Method::hashed(hash_method(written)).hash_counted_by(Algorithm::SlidingWindow, 0);
+        let rule = StoredRule::read(hash, written, Some("5 in 10m\x1b[2J")).expect("it is its own");
+        assert_eq!(rule.function, r"m::\u{1b}[2J\r\na\u{202e}\u{9b}");
+        assert_eq!(rule.id, encode_method(hash), "that of the name as it was written");
+        assert_eq!(rule.policy, None, "no policy looks like this");
     }
 
     #[cfg(feature = "redis")]

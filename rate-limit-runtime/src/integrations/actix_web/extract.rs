@@ -13,6 +13,7 @@ use super::headers;
 use crate::http::bot::BotFilter;
 use crate::http::client_ip::ClientIp;
 use crate::http::client_ip_source::ClientIpSource;
+use crate::throttle::log_throttled;
 
 /// By the [`ClientIpSource`] among the application's data (`.app_data(source)`), the peer itself by default.
 impl FromRequest for ClientIp {
@@ -73,7 +74,7 @@ impl ResponseError for NoPeer {
     }
 
     fn error_response(&self) -> HttpResponse {
-        tracing::error!(error = %self, "a request was turned away");
+        log_throttled!(error, "", error = %self, "a request was turned away");
         HttpResponse::new(self.status_code())
     }
 }

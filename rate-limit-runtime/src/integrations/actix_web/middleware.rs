@@ -25,6 +25,7 @@ use crate::limiter::Limiter;
 use crate::registry::Numbers;
 use crate::rejection::Rejection;
 use crate::report;
+use crate::throttle::log_throttled;
 use crate::to_key::ToKey;
 
 /// Finds the client of a request, if it has one.
@@ -84,8 +85,9 @@ fn by_address(source: ClientIpSource) -> Arc<Find> {
     Arc::new(move |request| match client_ip(request.request(), &source) {
         Ok(ip) => Some(Client::of(&ip)),
         Err(error) => {
-            tracing::error!(%error, "a request has no address to count it by");
-            None
+            log_throttled!(error, "", %error, "a request has no address to count it by");
+            // A fault of the service, and not of the client.
+            Some(Err(KeyError::Nobody))
         }
     })
 }

@@ -11,6 +11,7 @@ use super::peer::client_ip;
 use crate::http::bot::BotFilter;
 use crate::http::client_ip::ClientIp;
 use crate::http::client_ip_source::ClientIpSource;
+use crate::throttle::log_throttled;
 
 /// By the [`ClientIpSource`] that stands among the extensions (`.layer(Extension(source))`), the peer itself by default.
 impl<S: Sync> FromRequestParts<S> for ClientIp {
@@ -57,7 +58,7 @@ impl std::error::Error for NoPeer {}
 /// 500: it is a fault of the service, told in the log.
 impl IntoResponse for NoPeer {
     fn into_response(self) -> Response {
-        tracing::error!(error = %self, "a request was turned away");
+        log_throttled!(error, "", error = %self, "a request was turned away");
         StatusCode::INTERNAL_SERVER_ERROR.into_response()
     }
 }

@@ -10,6 +10,7 @@ use super::extract::NoPeer;
 use crate::http::client_ip::ClientIp;
 use crate::http::client_ip_source::ClientIpSource;
 use crate::key::{Client, KeyError};
+use crate::throttle::log_throttled;
 use crate::to_key::ToKey;
 
 /// Finds the client of a request, if it has one.
@@ -23,8 +24,9 @@ pub(super) fn by_address(source: ClientIpSource) -> Arc<Find> {
     Arc::new(move |parts| match client_ip(parts, &source) {
         Ok(ip) => Some(Client::of(&ip)),
         Err(error) => {
-            tracing::error!(%error, "a request has no address to count it by");
-            None
+            log_throttled!(error, "", %error, "a request has no address to count it by");
+            // A fault of the service, and not of the client.
+            Some(Err(KeyError::Nobody))
         }
     })
 }

@@ -362,9 +362,12 @@ impl RedisStoreBuilder {
         }
     }
 
-    /// How long a call may take before it counts as undecided, connecting included; 100 ms by default.
+    /// How long a call may take before it counts as undecided, connecting included; 100 ms by default, and at most a day.
     pub fn deadline(self, deadline: Duration) -> Self {
-        Self { deadline, ..self }
+        Self {
+            deadline: deadline.min(runtime::MAX_DEADLINE),
+            ..self
+        }
     }
 
     /// How many calls may be under way to one server at once, or wait to go out together; 10,000 by default, which takes some 3 MB. One

@@ -20,7 +20,7 @@ pub use self::connection::{Driver, SqlConnection};
 use self::row::{Charged, Columns};
 pub(super) use self::stored::Paging;
 use self::trouble::{Trouble, decide};
-use super::runtime::in_runtime;
+use super::runtime::{MAX_DEADLINE, in_runtime};
 use super::verdict::{Decided, combine};
 use super::{Charge, Reply, Settlement, Store};
 #[cfg(feature = "test-util")]
@@ -203,7 +203,8 @@ impl SqlStore {
     ///
     /// [`StoreError`] if the database does not go on. What was deleted stays so.
     pub async fn purge(&self) -> Result<u64, StoreError> {
-        let kept = i64::try_from(self.0.lateness.as_micros()).unwrap_or(i64::MAX / 2);
+        // The builder has seen to it that it fits.
+        let kept = self.0.lateness.as_micros() as i64;
         let (mut purged, mut after) = (0, Some(Columns::BEFORE_ALL));
         while let Some(last) = after {
             let batch = decide!(self, HOUSEKEEPING, |database, wait| async move {
@@ -424,20 +425,24 @@ impl SqlStoreBuilder {
     }
 
     /// How long a call may wait for the database before it counts as undecided, a free connection of the pool included; 100 ms by default,
-    /// and at least 1 ms.
+    /// at least 1 ms, and at most a day.
     ///
     /// In the caller's transaction it is how long a take waits for another transaction that holds the row: make it as long as your
     /// transactions are, if one client may have several at once.
     pub fn deadline(self, deadline: Duration) -> Self {
         Self {
-            deadline: deadline.max(Duration::from_millis(1)),
+            deadline: deadline.clamp(Duration::from_millis(1), MAX_DEADLINE),
             ..self
         }
     }
 
-    /// How long [`purge`](SqlStore::purge) leaves a bucket that is full, for events that come so late with their own time; 1 day by default.
+    /// How long [`purge`](SqlStore::purge) leaves a bucket that is full, for events that come so late with their own time; 1 day by default,
+    /// and at most 36,500 days.
     pub fn lateness(self, lateness: Duration) -> Self {
-        Self { lateness, ..self }
+        Self {
+            lateness: lateness.min(Policy::MAX_WINDOW),
+            ..self
+        }
     }
 
     /// Decides by a clock that the test turns, instead of the database's.
