@@ -194,7 +194,7 @@ async fn http_08_an_outage_of_the_store_is_unavailable() {
 }
 
 #[tokio::test]
-async fn a_call_that_names_nobody_is_a_fault_of_the_service() {
+async fn f_10_a_key_that_a_client_left_blank_is_an_invalid_argument() {
     let limiter = Limiter::builder()
         .store(MemoryStore::new())
         .build()
@@ -203,7 +203,8 @@ async fn a_call_that_names_nobody_is_a_fault_of_the_service() {
         .scope(call("/talk/Unary", &[" "]))
         .await
         .expect_err("it names nobody");
-    assert_eq!(status.code(), Code::Internal);
+    assert_eq!(status.code(), Code::InvalidArgument);
+    assert!(status.message().contains("is empty or blank"), "{status:?}");
 }
 
 #[tokio::test]

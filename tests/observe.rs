@@ -1,6 +1,6 @@
 //! What is counted and logged, and under which labels.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::time::Duration;
 
@@ -124,11 +124,11 @@ fn ops_03_each_class_of_error_by_each_mode() {
             assert!(up[0].contains("INFO") && up[0].contains("decides again"), "{up:?}");
             let mut all = entries([
                 (
-                    "rate_limit_decisions_total{method=login,outcome=allowed,decided_by=store}",
+                    "rate_limit_decisions_total{method=login,outcome=allowed,decided_by=store,rule=1}",
                     2,
                 ),
                 (
-                    "rate_limit_decisions_total{method=login,outcome=limited,decided_by=store}",
+                    "rate_limit_decisions_total{method=login,outcome=limited,decided_by=store,rule=1}",
                     4,
                 ),
                 ("rate_limit_store_seconds{store=other}", 9),
@@ -138,8 +138,9 @@ fn ops_03_each_class_of_error_by_each_mode() {
                 3,
             );
             for (outcome, by, count) in decisions {
+                let rule = if by == "none" { "none" } else { "1" };
                 all.insert(
-                    format!("rate_limit_decisions_total{{method=login,outcome={outcome},decided_by={by}}}"),
+                    format!("rate_limit_decisions_total{{method=login,outcome={outcome},decided_by={by},rule={rule}}}"),
                     count,
                 );
             }
@@ -162,19 +163,19 @@ fn an_embedded_store_is_counted_and_not_timed() {
         counts,
         entries([
             (
-                "rate_limit_decisions_total{method=login,outcome=allowed,decided_by=store}",
+                "rate_limit_decisions_total{method=login,outcome=allowed,decided_by=store,rule=1}",
                 2
             ),
             (
-                "rate_limit_decisions_total{method=login,outcome=limited,decided_by=store}",
+                "rate_limit_decisions_total{method=login,outcome=limited,decided_by=store,rule=1}",
                 3
             ),
             (
-                "rate_limit_decisions_total{method=login,outcome=impossible,decided_by=store}",
+                "rate_limit_decisions_total{method=login,outcome=impossible,decided_by=store,rule=1}",
                 1
             ),
             (
-                "rate_limit_decisions_total{method=login,outcome=misconfigured,decided_by=none}",
+                "rate_limit_decisions_total{method=login,outcome=misconfigured,decided_by=none,rule=none}",
                 1
             ),
         ])
@@ -204,19 +205,19 @@ fn what_no_store_is_asked_about_is_counted_too() {
         counts,
         entries([
             (
-                "rate_limit_decisions_total{method=portal,outcome=allowed,decided_by=store}",
+                "rate_limit_decisions_total{method=portal,outcome=allowed,decided_by=store,rule=1}",
                 1
             ),
             (
-                "rate_limit_decisions_total{method=portal,outcome=denied,decided_by=none}",
+                "rate_limit_decisions_total{method=portal,outcome=denied,decided_by=none,rule=none}",
                 1
             ),
             (
-                "rate_limit_decisions_total{method=portal,outcome=missing_client,decided_by=none}",
+                "rate_limit_decisions_total{method=portal,outcome=missing_client,decided_by=none,rule=none}",
                 2
             ),
             (
-                "rate_limit_decisions_total{method=unknown,outcome=misconfigured,decided_by=none}",
+                "rate_limit_decisions_total{method=unknown,outcome=misconfigured,decided_by=none,rule=none}",
                 1
             ),
         ])
@@ -240,7 +241,7 @@ fn rst_07_a_reset_that_fails_is_counted() {
         counts,
         entries([
             (
-                "rate_limit_decisions_total{method=settled,outcome=allowed,decided_by=store}",
+                "rate_limit_decisions_total{method=settled,outcome=allowed,decided_by=store,rule=1}",
                 1
             ),
             ("rate_limit_store_seconds{store=other}", 1),
@@ -261,7 +262,7 @@ fn key_10_no_client_is_a_label() {
     assert_eq!(
         counts,
         entries([(
-            "rate_limit_decisions_total{method=portal,outcome=allowed,decided_by=store}",
+            "rate_limit_decisions_total{method=portal,outcome=allowed,decided_by=store,rule=1}",
             1_000
         )])
     );
@@ -276,8 +277,84 @@ fn each_metric_is_described() {
         let _ = runtime.expect("nothing hinders it").block_on(limiter.check(rule("a")));
     });
     let snapshot = recorder.snapshotter().snapshot().into_vec();
-    assert_eq!(snapshot.len(), 2);
+    for name in [
+        "rate_limit_decisions_total",
+        "rate_limit_store_errors_total",
+        "rate_limit_store_seconds",
+        "rate_limit_open_breakers",
+    ] {
+        assert!(snapshot.iter().any(|(key, ..)| key.key().name() == name), "{name}");
+    }
     for (key, _, description, _) in snapshot {
         assert!(description.is_some(), "{key:?}");
     }
+}
+
+/// An alert on a series that is not there yet would see no data, and miss the first increase.
+#[test]
+fn f_59_what_alerts_go_by_is_zero_from_the_start() {
+    let at_start = |store: Option<RemoteStore>| {
+        let recorder = DebuggingRecorder::new();
+        with_local_recorder(&recorder, || match store {
+            Some(store) => over(store),
+            None => over(MemoryStore::new()),
+        });
+        let values = recorder.snapshotter().snapshot().into_vec().into_iter();
+        let entry = |(key, _, _, value): (metrics_util::CompositeKey, _, _, _)| {
+            let labels: Vec<_> = key.key().labels().map(|label| label.value().to_owned()).collect();
+            let zero = match value {
+                DebugValue::Counter(count) => count == 0,
+                DebugValue::Gauge(level) => level.into_inner() == 0.0,
+                DebugValue::Histogram(_) => false,
+            };
+            assert!(zero, "{key:?}");
+            (key.key().name().to_owned(), labels)
+        };
+        values.map(entry).collect::<BTreeSet<_>>()
+    };
+    let breakers = ("rate_limit_open_breakers".to_owned(), vec![]);
+    assert_eq!(at_start(None), BTreeSet::from([breakers.clone()]));
+    let mut expected = BTreeSet::from([breakers]);
+    for (_, class) in CLASSES {
+        for mode in ["open", "closed", "local"] {
+            let labels = ["other", class, mode].map(str::to_owned).to_vec();
+            expected.insert(("rate_limit_store_errors_total".to_owned(), labels));
+        }
+    }
+    let store = RemoteStore::new(MemoryStore::new(), StoreErrorKind::Timeout);
+    assert_eq!(at_start(Some(store)), expected);
+}
+
+#[limit_per_time(2, "1h", key = user, name = "stacked")]
+#[limit_per_time(3, "1h", key = "everybody")]
+async fn stacked(user: &str) -> Result<(), Rejection> {
+    Ok(())
+}
+
+#[test]
+fn f_59_a_label_tells_the_rule() {
+    let limiter = over(MemoryStore::new());
+    let by_hand = rule("a").place(200);
+    let counts = counted(limiter.scope(async {
+        // Of the first admission the address rule leaves less; of the third the second.
+        for user in ["a", "a", "a", "b", "b"] {
+            let _ = stacked(user).await;
+        }
+        let _ = limiter.check(by_hand).await;
+    }));
+    let series = |method, outcome, rule| {
+        format!("rate_limit_decisions_total{{method={method},outcome={outcome},decided_by=store,rule={rule}}}")
+    };
+    let expected = [
+        (series("stacked", "allowed", 1), 2),
+        (series("stacked", "limited", 1), 1),
+        (series("stacked", "allowed", 2), 1),
+        (series("stacked", "limited", 2), 1),
+    ];
+    let mut expected = BTreeMap::from(expected);
+    expected.insert(
+        "rate_limit_decisions_total{method=login,outcome=allowed,decided_by=store,rule=more}".to_owned(),
+        1,
+    );
+    assert_eq!(counts, expected);
 }

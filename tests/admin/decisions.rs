@@ -46,7 +46,7 @@ async fn calls_are_counted_by_function_and_outcome() {
     assert_eq!(page.function("export").await["totals"], json!({ "denied": 3 }));
     assert_eq!(
         page.function("profile").await["totals"],
-        json!({ "allowed": 1, "missing_client": 1 })
+        json!({ "allowed": 1, "misconfigured": 1 })
     );
     assert_eq!(page.function("enrol").await["totals"], json!({}));
 }

@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use rate_limit::contract::Ledger;
 use rate_limit::{
-    Algorithm, Client, Key, Limiter, ManualClock, MemoryStore, Method, OnStoreError, Permit, Policy, Rejection,
-    RejectionKind, Rule, StoreErrorKind, limit_per_time,
+    Algorithm, Client, DecidedBy, Key, Limiter, ManualClock, MemoryStore, Method, OnStoreError, Permit, Policy,
+    Rejection, RejectionKind, Rule, StoreErrorKind, limit_per_time,
 };
 use rstest::rstest;
 
@@ -506,4 +506,29 @@ async fn f_03_a_backlog_is_limited_by_the_fallback_as_it_would_have_been_in_time
         }
         assert_eq!(counted, 15_000, "{age} hours late");
     }
+
+/// Told alike by permits, rejections and a peek.
+#[tokio::test]
+async fn f_27_a_decision_tells_who_decided() {
+    let world = World::of(2);
+    let limiter = &world.instances[0];
+    let rule = per_minute(2, "a");
+    let by = async || match limiter.check(rule).await {
+        Ok(permit) => (true, permit.decision().map(|decision| decision.decided_by)),
+        Err(rejection) => (false, rejection.decision().map(|decision| decision.decided_by)),
+    };
+    let peeked = async || limiter.peek(rule).await.map(|decision| decision.decided_by).ok();
+    assert_eq!(by().await, (true, Some(DecidedBy::Store)));
+    world.fails(true);
+    assert_eq!(by().await, (false, Some(DecidedBy::Fallback)), "a share of one, and it is taken");
+    assert_eq!(peeked().await, None, "only the store is peeked at");
+    world.clock.advance(MINUTE);
+    assert_eq!(by().await, (true, Some(DecidedBy::Fallback)));
+    assert_eq!(limiter.check(rule.on_store_error(OnStoreError::Open)).await.expect("it is open").decision(), None);
+    let closed = limiter.check(rule.on_store_error(OnStoreError::Closed)).await.expect_err("it is closed");
+    assert_eq!(closed.decision(), None);
+    world.fails(false);
+    assert_eq!(peeked().await, Some(DecidedBy::Store));
+    assert_eq!([by().await, by().await, by().await].map(|(admitted, _)| admitted), [true, true, false]);
+    assert_eq!(by().await, (false, Some(DecidedBy::Store)));
 }

@@ -315,3 +315,24 @@ async fn http_07_each_operation_within_one_request_is_charged() {
         .await;
     assert_eq!(to_bytes(answer.into_body(), 100).await.expect("a body"), "1");
 }
+
+#[tokio::test]
+async fn f_10_whose_fault_it_is_that_a_request_has_no_client() {
+    let by_header = LimitRoute::new("by-header", FIVE, |parts: &axum::http::request::Parts| {
+        parts.headers.get("x-client").cloned()
+    });
+    let app = hello(by_header.limiter(Limiter::embedded()));
+    assert_eq!(
+        status(&app, "192.0.2.1", "GET", "/").await,
+        400,
+        "the client left it out"
+    );
+    let app = hello(by_address(ClientIpSource::peer()));
+    let request = || Request::get("/").body(Body::empty()).expect("a request");
+    assert_eq!(
+        send(&app, request()).await.status(),
+        500,
+        "the service does not know its peers"
+    );
+    assert_eq!(status(&app, "192.0.2.1", "GET", "/").await, 200);
+}

@@ -240,3 +240,26 @@ fn ip_13_a_service_that_is_not_told_of_its_proxy_can_tell() {
 fn key_10_an_address_is_not_shown() {
     assert_eq!(format!("{:?}", ClientIp::new(ip("203.0.113.7"), 64)), "ClientIp(..)");
 }
+
+#[test]
+fn f_18_a_network_of_mapped_addresses_is_the_ipv4_network() {
+    let headers = headers(&[("x-forwarded-for", "198.51.100.7")]);
+    for (net, proxy, passed) in [
+        ("::ffff:10.0.0.0/104", "10.9.9.9", true),
+        ("::ffff:10.0.0.0/104", "::ffff:10.9.9.9", true),
+        ("::ffff:10.0.0.0/104", "11.0.0.1", false),
+        ("::ffff:10.0.0.3/128", "10.0.0.3", true),
+        ("::ffff:10.0.0.3/128", "10.0.0.4", false),
+        ("::ffff:0.0.0.0/96", "10.0.0.3", true),
+        // With its host bits, as interfaces are written.
+        ("::ffff:10.1.2.3/104", "10.9.9.9", true),
+        // Wider ones are no network of IPv4 addresses.
+        ("::ffff:0.0.0.0/95", "10.0.0.3", false),
+        ("::/0", "10.0.0.3", false),
+        ("::/0", "2001:db8::1", true),
+        ("10.0.0.0/8", "::ffff:10.9.9.9", true),
+    ] {
+        let client = behind(&[net]).resolve(ip(proxy), &headers).ip();
+        assert_eq!(client == ip("198.51.100.7"), passed, "{net} {proxy}: {client}");
+    }
+}

@@ -213,3 +213,40 @@ async fn red_10_a_server_that_refuses_connections_delays_nothing() {
     server.stop();
     never_reached("refused", &server.url()).await;
 }
+
+#[tokio::test]
+async fn f_18_the_longest_of_all_lengths_of_time() {
+    let server = RedisServer::start();
+    let store = || RedisStore::builder(&server.url()).deadline(Duration::MAX);
+    let connected = store().connect().await.expect("it is clamped to a day");
+    let limiter = Limiter::builder()
+        .store(connected)
+        .build()
+        .expect("nothing is wrong with it");
+    let permit = limiter.check(rule(2, "a")).await.expect("the first of two");
+    assert_eq!(permit.decision().map(|decision| decision.remaining), Some(1));
+    permit.refund().await.expect("it answers");
+    limiter.peek(rule(2, "a")).await.expect("it answers");
+    // A call that waits for a connection has a deadline too.
+    let many = store().max_in_flight(usize::MAX).connect().await.expect("it is built");
+    let limiter = Limiter::builder()
+        .store(many)
+        .build()
+        .expect("nothing is wrong with it");
+    let checks = (0..64).map(|_| {
+        let limiter = limiter.clone();
+        tokio::spawn(async move { limiter.check(rule(2, "b")).await.is_ok() })
+    });
+    let checks: Vec<_> = checks.collect();
+    let mut admitted = 0;
+    for check in checks {
+        admitted += u32::from(check.await.expect("it ends"));
+    }
+    assert_eq!(admitted, 2);
+    let error = store()
+        .deny_cache(Duration::MAX)
+        .connect()
+        .await
+        .expect_err("a second at most");
+    assert!(error.to_string().contains("one second at most"), "{error}");
+}

@@ -269,3 +269,31 @@ async fn windows_are_refused_with_the_store_to_take() {
     let refused = login(&limiter, 1).await.expect_err("it cannot be decided");
     assert_eq!(refused.kind(), RejectionKind::Misconfigured);
 }
+
+#[rstest]
+#[case(Kind::Postgres)]
+#[case(Kind::MariaDb)]
+#[case(Kind::Sqlite)]
+#[tokio::test]
+async fn f_18_the_longest_of_all_lengths_of_time(#[case] kind: Kind) {
+    let database = Database::with_table(kind).await;
+    let pool = database.pool(2).await;
+    for lateness in [Duration::MAX, Duration::from_micros(i64::MAX as u64)] {
+        let store = pool.store().deadline(Duration::MAX).lateness(lateness).build();
+        let limiter = Limiter::builder()
+            .store(store.clone())
+            .build()
+            .expect("no secret is set");
+        let late = rule(1, "late").at(std::time::SystemTime::now() + Duration::from_secs(1 << 40));
+        assert!(limiter.check(late).await.is_ok());
+        limiter
+            .check(rule(1, "late"))
+            .await
+            .expect("of three")
+            .refund()
+            .await
+            .expect("it answers");
+        assert_eq!(store.purge().await.expect("nothing overflows"), 0);
+        limiter.forget(client(1)).await.expect("it answers");
+    }
+}

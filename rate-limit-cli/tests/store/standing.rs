@@ -160,3 +160,35 @@ async fn a_database_without_names_tells_hashes_and_how_to_get_names() {
         "the other one is left"
     );
 }
+
+#[test]
+fn f_26_a_name_that_somebody_put_into_the_store_does_not_steer_the_terminal() {
+    let server = RedisServer::start();
+    let url = server.url();
+    call(&url, "several");
+    for (name, shown) in [
+        ("m::\u{1b}[2J", r"m::\u{1b}[2J"),
+        ("m::\r\nportal::login", r"m::\r\nportal::login"),
+        ("m::\u{202e}nigol", r"m::\u{202e}nigol"),
+    ] {
+        let id = StoredRule::new(name, rate_limit::Algorithm::SlidingWindow, 0).id;
+        let _: u64 = server
+            .nodes()
+            .ask(server.port(), &format!("HSET rl1:methods {id} {name}"))
+            .expect("it answers");
+        let methods = json(&url, &["methods"]);
+        let methods = methods["methods"].as_array().expect("a list");
+        assert!(methods.iter().any(|method| method["method"] == shown), "{methods:?}");
+        for command in [&["methods"][..], &["top"], &["inspect", "--method", "nowhere", EMAIL]] {
+            let said = said(&url, command);
+            for printed in [&said.out, &said.error] {
+                let steers = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+                assert!(!printed.contains(steers), "{command:?}: {printed:?}");
+                assert!(
+                    !printed.contains("m::\r\n") && !printed.lines().any(|line| line == "portal::login"),
+                    "{printed:?}"
+                );
+            }
+        }
+    }
+}
