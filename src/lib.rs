@@ -55,23 +55,29 @@
 //!
 //! | metric | labels | what it counts |
 //! |---|---|---|
-//! | `rate_limit_decisions_total` | `method`, `outcome`, `decided_by` | calls |
+//! | `rate_limit_decisions_total` | `method`, `outcome`, `decided_by`, `rule` | calls |
 //! | `rate_limit_store_errors_total` | `store`, `class`, `on_store_error` | calls that the store did not decide, and what held for them |
 //! | `rate_limit_unsettled_total` | `method`, `class` | calls that `reset_on_success` and the like were to settle, and the store was not told |
-//! | `rate_limit_store_seconds` | `store` | a histogram: how long a store outside of the process takes to decide, or to fail |
+//! | `rate_limit_store_seconds` | `store` | a histogram: how long a store outside of the process takes to decide, or to fail. Exporters show a summary until they are given its buckets, `STORE_SECONDS_BUCKETS` |
 //! | `rate_limit_open_breakers` | | a gauge: how many servers calls are kept from until they answer again |
 //!
 //! | label | values |
 //! |---|---|
 //! | `method` | the name of the annotated function, or of [`Method::named`]: the full path |
 //! | `outcome` | `allowed`, `limited`, `impossible`, `denied`, `missing_client`, `store_unavailable`, `misconfigured`, `aborted` |
-//! | `decided_by` | `store`, `fallback`, and `none` where no store was asked or none answered |
+//! | `decided_by` | `store`, `fallback`, and `none` where no store was asked or none answered: see [`DecidedBy`] |
+//! | `rule` | of several limits on one function the one that decided, `1` to `8` in the order of the attributes: for a call that was admitted the one that leaves the least. `none` as for `decided_by` |
 //! | `store` | `redis`, `sql`, `memory`, `other` |
 //! | `class` | `unavailable`, `timeout`, `aborted`, `misconfigured`, `unexpected`: see [`StoreErrorKind`] |
 //! | `on_store_error` | `open`, `closed`, `local`: what decided in place of the store. Of rules that differ `closed` decides before `local`, and that before `open` |
 //!
-//! A call whose rules are all skipped is not counted. `tracing` has one line when the store ceases to decide, with the class, and one when
-//! it decides again; [`Limiter::is_degraded`] tells the same to a health check.
+//! Install the recorder before the first limiter is built. From then on the gauge is there, and `rate_limit_store_errors_total` of a store outside of
+//! the process by each of its labels, from zero: an alert sees data, and the first increase. The other series begin with the first call that they
+//! count.
+//!
+//! A call whose rules are all skipped is not counted. `tracing` has a line when the store ceases to decide, with the class, and one when
+//! it decides again; the former comes once a minute at most, and again each minute while calls fail. [`Limiter::is_degraded`] tells the same to a
+//! health check.
 
 #![forbid(unsafe_code)]
 

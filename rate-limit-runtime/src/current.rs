@@ -42,6 +42,10 @@ impl Limiter {
     /// Runs a future in which this limiter decides all annotated functions, those given one of their own too.
     /// It is for tests: what the future spawns is not in its scope.
     ///
+    /// Do not pause the clock of Tokio (`start_paused`, `tokio::time::pause`) around a limiter over Redis, SQL or another store outside of the process:
+    /// whenever all tasks wait, a paused clock goes on to the next deadline at once, so each deadline of the store ends before the server can
+    /// answer, and `on_store_error` decides. The log warns of it once. Limit in memory, and turn its `ManualClock`.
+    ///
     /// ```
     /// # use rate_limit_runtime::Limiter;
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {

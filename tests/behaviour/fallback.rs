@@ -506,6 +506,7 @@ async fn f_03_a_backlog_is_limited_by_the_fallback_as_it_would_have_been_in_time
         }
         assert_eq!(counted, 15_000, "{age} hours late");
     }
+}
 
 /// Told alike by permits, rejections and a peek.
 #[tokio::test]
@@ -520,15 +521,32 @@ async fn f_27_a_decision_tells_who_decided() {
     let peeked = async || limiter.peek(rule).await.map(|decision| decision.decided_by).ok();
     assert_eq!(by().await, (true, Some(DecidedBy::Store)));
     world.fails(true);
-    assert_eq!(by().await, (false, Some(DecidedBy::Fallback)), "a share of one, and it is taken");
+    assert_eq!(
+        by().await,
+        (false, Some(DecidedBy::Fallback)),
+        "a share of one, and it is taken"
+    );
     assert_eq!(peeked().await, None, "only the store is peeked at");
     world.clock.advance(MINUTE);
     assert_eq!(by().await, (true, Some(DecidedBy::Fallback)));
-    assert_eq!(limiter.check(rule.on_store_error(OnStoreError::Open)).await.expect("it is open").decision(), None);
-    let closed = limiter.check(rule.on_store_error(OnStoreError::Closed)).await.expect_err("it is closed");
+    assert_eq!(
+        limiter
+            .check(rule.on_store_error(OnStoreError::Open))
+            .await
+            .expect("it is open")
+            .decision(),
+        None
+    );
+    let closed = limiter
+        .check(rule.on_store_error(OnStoreError::Closed))
+        .await
+        .expect_err("it is closed");
     assert_eq!(closed.decision(), None);
     world.fails(false);
     assert_eq!(peeked().await, Some(DecidedBy::Store));
-    assert_eq!([by().await, by().await, by().await].map(|(admitted, _)| admitted), [true, true, false]);
+    assert_eq!(
+        [by().await, by().await, by().await].map(|(admitted, _)| admitted),
+        [true, true, false]
+    );
     assert_eq!(by().await, (false, Some(DecidedBy::Store)));
 }

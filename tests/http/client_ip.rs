@@ -259,7 +259,7 @@ fn f_18_a_network_of_mapped_addresses_is_the_ipv4_network() {
         ("::/0", "2001:db8::1", true),
         ("10.0.0.0/8", "::ffff:10.9.9.9", true),
     ] {
-        let client = behind(&[net]).resolve(ip(proxy), &headers).ip();
+        let client = behind(&[net]).resolve((ip(proxy), 1).into(), &headers).ip();
         assert_eq!(client == ip("198.51.100.7"), passed, "{net} {proxy}: {client}");
     }
 }
