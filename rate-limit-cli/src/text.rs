@@ -51,22 +51,29 @@ pub fn time(micros: u64) -> Timestamp {
 
 /// What somebody else wrote, as it may be printed: without characters that steer a terminal, and not all of it if it is long.
 pub fn shown(text: &str) -> String {
-    let mut shown = String::new();
-    for (place, character) in text.chars().enumerate() {
+    match text.char_indices().nth(MOST_SHOWN) {
+        Some((end, _)) => escaped(&text[..end]) + "..",
+        None => escaped(text),
+    }
+}
+
+/// The same of a text of any length.
+pub fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for character in text.chars() {
         match character {
-            _ if place == MOST_SHOWN => return shown + "..",
             // Control characters, and those that turn the direction of text or are not seen.
             '\0'..='\x1f'
             | '\x7f'..='\u{9f}'
             | '\u{200b}'..='\u{200f}'
             | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' => {
-                shown.extend(character.escape_default());
+                escaped.extend(character.escape_default());
             }
-            plain => shown.push(plain),
+            plain => escaped.push(plain),
         }
     }
-    shown
+    escaped
 }
 
 const MOST_SHOWN: usize = 60;

@@ -604,20 +604,7 @@ impl Limiter {
         self.0.unsettled.fetch_add(1, Ordering::Relaxed);
         observe::unsettled(method, error.kind());
         let (method, class) = (method.name(), observe::class(error.kind()));
-        match how {
-            Unsettled::Reset => {
-                log_throttled!(warn, method, class, %error, "the record of a client could not be cleared, and stays counted");
-            }
-            Unsettled::Refund => {
-                log_throttled!(warn, method, class, %error, "a charge could not be refunded, and stays counted");
-            }
-            Unsettled::Both => {
-                log_throttled!(
-                    warn, method, class, %error,
-                    "the record of a client could not be cleared and a charge could not be refunded: both stay counted"
-                );
-            }
-        }
+        log_throttled!(warn, method, class, %error, "{}", how.told());
     }
 
     pub(crate) fn store(&self) -> &dyn Store {
@@ -674,6 +661,18 @@ pub(crate) enum Unsettled {
     Reset,
     Refund,
     Both,
+}
+
+impl Unsettled {
+    const fn told(self) -> &'static str {
+        match self {
+            Self::Reset => "the record of a client could not be cleared, and stays counted",
+            Self::Refund => "a charge could not be refunded, and stays counted",
+            Self::Both => {
+                "the record of a client could not be cleared and a charge could not be refunded: both stay counted"
+            }
+        }
+    }
 }
 
 /// Says so once, if a deadline ended that was none.

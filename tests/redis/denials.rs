@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use rate_limit::{Limiter, Policy, RedisStore, RejectionKind, Rule};
+use rate_limit::{DecidedBy, Limiter, Policy, RedisStore, RejectionKind, Rule};
 
 use crate::common::{MINUTE, PATIENT, admits, is_admitted, key, ms, per_minute, rule, strict, wait};
 use crate::probe::Probe;
@@ -20,6 +20,19 @@ async fn knowing(server: &RedisServer) -> Limiter {
 async fn full(limiter: &Limiter, rule: Rule) {
     assert!(admits(limiter, rule).await);
     assert!(!admits(limiter, rule).await);
+}
+
+#[tokio::test]
+async fn f_27_a_refusal_that_is_repeated_without_asking_was_the_stores() {
+    let server = RedisServer::start();
+    let probe = Probe::of(&server).await;
+    let limiter = knowing(&server).await;
+    full(&limiter, rule(1, "a")).await;
+    let before = probe.info("commandstats", CALLS).await;
+    let refused = limiter.check(rule(1, "a")).await.expect_err("it is full");
+    assert_eq!(probe.info("commandstats", CALLS).await, before, "nobody was asked");
+    let decided_by = refused.decision().map(|decision| decision.decided_by);
+    assert_eq!(decided_by, Some(DecidedBy::Store));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use rate_limit::{Limiter, Permit, Rejection, RejectionKind, SqlConnection, limit_per_time};
+use rate_limit::{DecidedBy, Limiter, Permit, Rejection, RejectionKind, SqlConnection, limit_per_time};
 use rstest::rstest;
 use sqlx::Connection as _;
 use tokio::time::{Instant, sleep, timeout};
@@ -106,6 +106,12 @@ async fn a_refusal_tells_the_wait_and_leaves_the_transaction_open(#[case] kind: 
         assert!(
             wait <= Duration::from_secs(50) && wait > Duration::from_secs(45),
             "{wait:?}"
+        );
+        let decided_by = refused.decision().map(|decision| decision.decided_by);
+        assert_eq!(
+            decided_by,
+            Some(DecidedBy::Store),
+            "f_27: the database did, in the transaction"
         );
         let whole = refused.decision().expect("it was decided").reset_after;
         assert_eq!(

@@ -23,6 +23,7 @@ pub use self::methods::Methods;
 pub use self::reset::Reset;
 pub use self::top::Top;
 use crate::failure::{Code, Failure};
+use crate::text::escaped;
 
 /// Which store it is.
 #[derive(Args)]
@@ -138,16 +139,33 @@ fn of_store(error: StoreError) -> Failure {
     Failure::new(Code::Store, chain(&error) + more)
 }
 
-/// An error and what caused it.
+/// An error and what caused it, which may have the words of a server.
 fn chain(error: &dyn std::error::Error) -> String {
-    let mut told = error.to_string();
+    let mut told = escaped(&error.to_string());
     let mut cause = error.source();
     while let Some(error) = cause {
-        let more = error.to_string();
+        let more = escaped(&error.to_string());
         if !told.contains(&more) {
             told = format!("{told}: {more}");
         }
         cause = error.source();
     }
     told
+}
+
+#[cfg(test)]
+mod tests {
+    use rate_limit::StoreErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn f_26_the_words_of_a_server_do_not_steer_the_terminal() {
+        let words = std::io::Error::other("NOPE \u{1b}[2J\r\nall is well\u{202e}");
+        let error = StoreError::new(StoreErrorKind::Unavailable, "refused: \u{9b}1m").with_source(words);
+        assert_eq!(
+            of_store(error).to_string(),
+            r"refused: \u{9b}1m: NOPE \u{1b}[2J\r\nall is well\u{202e}"
+        );
+    }
 }
