@@ -253,6 +253,27 @@ async fn f_25_lists_in_a_compound_key_do_not_run_into_each_other() {
         .await;
 }
 
+/// The elements of `key = (..)` are given one by one, those of a tuple together.
+#[tokio::test]
+async fn f_25_the_attribute_and_a_tuple_make_one_key() {
+    let world = World::new();
+    let (team, project): (&'static [&'static str], &'static [&'static str]) = (&["a", "b"], &["c"]);
+    assert_eq!(world.run(of_lists(List(team), List(project))).await, Ok(()));
+    let client = Client::of(&(List(team), List(project))).expect("it names somebody");
+    let method = Method::named(concat!(module_path!(), "::of_lists"));
+    let rule = Rule::new(
+        Policy::sliding_window(1, Duration::from_secs(60)),
+        Key::new(method, client),
+    );
+    assert!(
+        !world.limiter.peek(rule).await.expect("it answers").allowed,
+        "it was counted there"
+    );
+    // Stores outlive the process, so these bytes stay.
+    let hex = client.to_bytes().map(|byte| format!("{byte:02x}")).concat();
+    assert_eq!(hex, "8fef1b101e68b533353d37f9d4e28518");
+}
+
 #[tokio::test]
 async fn f_25_a_key_that_feeds_nothing_names_nobody() {
     let world = World::new();
