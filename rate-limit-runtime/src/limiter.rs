@@ -28,7 +28,7 @@ use crate::store::{Change, Charge, MemoryStore, Reply, Settlement, Store};
 #[cfg(feature = "_sql")]
 use crate::store::{Driver, SqlConnection, SqlStore};
 use crate::throttle::{Throttle, log_throttled};
-use crate::verdict::{Hit, Verdict};
+use crate::verdict::{Hit, Hits, Verdict};
 
 /// Decides calls, by a store. Clones are one limiter.
 ///
@@ -195,7 +195,7 @@ impl Limiter {
             Ok(verdict) => {
                 let charges = smallvec![rule.charge()];
                 self.clone()
-                    .judge(&[rule], charges, verdict, ChargedIn::Transaction, Mirrored::new())
+                    .judge(&[rule], charges, verdict, ChargedIn::Transaction, Hits::new())
             }
             Err(error) => {
                 let method = rule.method().name();
@@ -283,8 +283,8 @@ impl Limiter {
     }
 
     /// Puts these policies in the place of those that the limiter has, for all calls from now on: to reload a configuration. No counter is
-    /// lost: the same calls are then judged by the new numbers, and a bucket keeps the tokens that it lacks, as far as it has room for
-    /// them. Only another algorithm starts anew. An entry that no function goes by is warned of in the log.
+    /// lost: the same calls are then judged by the new numbers, and a bucket keeps the tokens that it lacks. Only another algorithm starts
+    /// anew. An entry that no function goes by is warned of in the log.
     ///
     /// # Errors
     ///
@@ -442,7 +442,7 @@ impl Limiter {
                 let mirrored = if is_remote {
                     self.mirror(rules, &verdict)
                 } else {
-                    Mirrored::new()
+                    Hits::new()
                 };
                 let charges = rules.iter().map(Rule::charge).collect();
                 self.judge(rules, charges, verdict, ChargedIn::Store, mirrored)
@@ -456,17 +456,17 @@ impl Limiter {
 
     /// Records in the fallback what the store has admitted by rules that are local, so that the fallback knows the calls of this process
     /// when it has to decide. It refuses none: the store has decided.
-    fn mirror(&self, rules: &[Rule], verdict: &Verdict) -> Mirrored {
+    fn mirror(&self, rules: &[Rule], verdict: &Verdict) -> Hits {
         let Verdict::Allowed { hits, .. } = verdict else {
-            return Mirrored::new();
+            return Hits::new();
         };
         let mirrored = rules.iter().zip(hits).map(|(rule, hit)| {
-            let mut charge = rule.charge();
             if *hit == Hit::NONE || self.mode(rule) != OnStoreError::Local {
-                return (charge, Hit::NONE);
+                return Hit::NONE;
             }
+            let mut charge = rule.charge();
             charge.policy = charge.policy.recorded_by_one_of(self.0.instances.get());
-            (charge, self.0.fallback.record(&charge))
+            self.0.fallback.record(&charge)
         });
         mirrored.collect()
     }
@@ -512,7 +512,7 @@ impl Limiter {
             Verdict::Impossible { which } if rules[which].cost <= rules[which].policy.count() => {
                 Err(self.turn_away(RejectionKind::StoreUnavailable, &rules[which]))
             }
-            verdict => self.judge(rules, charges, verdict, ChargedIn::Fallback, Mirrored::new()),
+            verdict => self.judge(rules, charges, verdict, ChargedIn::Fallback, Hits::new()),
         }
     }
 
@@ -523,7 +523,7 @@ impl Limiter {
         charges: Charges,
         verdict: Verdict,
         charged_in: ChargedIn,
-        mirrored: Mirrored,
+        mirrored: Hits,
     ) -> Result<Permit, Rejection> {
         let decision = |place: usize| Decision::by(rules[place].policy, &verdict).decided_by(charged_in.decided_by());
         let refuse = |kind, place: usize| {
@@ -544,7 +544,7 @@ impl Limiter {
                         log_throttled!(info, method.name(), policy = %charge.policy, "a rule that observes would have refused a call");
                     }
                 }
-                let mirrored = mirrored.into_iter().map(Some).chain(std::iter::repeat(None));
+                let mirrored = mirrored.into_iter().chain(std::iter::repeat(Hit::NONE));
                 let admitted = charges.into_iter().zip(hits).zip(mirrored);
                 let admitted = admitted.map(|((charge, hit), mirrored)| Admitted {
                     charge,
@@ -628,8 +628,6 @@ impl fmt::Debug for Limiter {
 /// The rules of one call.
 pub(crate) type Rules = SmallVec<[Rule; 2]>;
 type Charges = SmallVec<[Charge; 2]>;
-/// What the fallback recorded of each rule, and its hit.
-type Mirrored = SmallVec<[(Charge, Hit); 2]>;
 
 /// A charge whose counter another one has, or the first too many.
 fn first_shared(charges: &[Charge]) -> Option<&Charge> {

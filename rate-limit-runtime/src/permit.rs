@@ -27,8 +27,8 @@ pub struct Permit {
 pub(crate) struct Admitted {
     pub(crate) charge: Charge,
     pub(crate) hit: Hit,
-    /// The charge that the fallback recorded of it and its hit, if the store decided and the fallback is to know.
-    pub(crate) mirrored: Option<(Charge, Hit)>,
+    /// The one that the fallback recorded of it, if the store decided and the fallback is to know.
+    pub(crate) mirrored: Hit,
 }
 
 /// What settles a hit of a charge.
@@ -130,10 +130,9 @@ impl Permit {
                 settlements.push(settlement(how, &admitted.charge, admitted.hit));
             }
             // At once, and whether or not the store hears of it: what it counts then is for the time in which the store does not.
-            if let Some((charge, hit)) = &admitted.mirrored
-                && *hit != Hit::NONE
-            {
-                self.limiter.fallback().change(&settlement(how, charge, *hit));
+            if admitted.mirrored != Hit::NONE {
+                let settlement = settlement(how, &admitted.charge, admitted.mirrored);
+                self.limiter.fallback().change(&settlement);
             }
         }
         if settlements.is_empty() {

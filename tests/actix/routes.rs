@@ -73,7 +73,7 @@ async fn f_23_a_preflight_is_not_charged_unless_the_limit_says_so() {
     let without_client = [preflight(), post()];
     assert_eq!(
         answers(by_account.limiter(Limiter::embedded()), without_client).await,
-        [200, 500]
+        [200, 400]
     );
 }
 

@@ -386,6 +386,28 @@ async fn a_window_is_judged_over_the_same_log() {
     assert_eq!(world.drain().await, (2, 5.0), "hits at 20 s, three at 30 s");
 }
 
+/// A reload of one bad minute forgives nothing.
+#[rstest]
+#[case::a_sliding_window(window(5, 600), window(5, 1))]
+#[case::a_fixed_window(Policy::fixed_window(5, MINUTE * 10), Policy::fixed_window(5, Duration::from_secs(1)))]
+#[case::a_smaller_count_too(window(5, 600), window(1, 1))]
+#[case::a_bucket(bucket(5, 600), bucket(1, 600))]
+#[tokio::test]
+async fn f_42_numbers_that_were_wrong_for_a_minute_forgive_nothing(#[case] right: Policy, #[case] wrong: Policy) {
+    let world = World::with(right);
+    // To the beginning of a window, if windows have one.
+    let begin = 600_000_000 - world.clock.now() % 600_000_000;
+    world.clock.advance(Duration::from_micros(begin));
+    assert_eq!(world.drain().await.0, 5);
+    for load in [wrong, right, wrong, right] {
+        world.load(policies(load));
+        world.clock.advance(Duration::from_secs(2));
+        let _ = world.run(read(1)).await;
+    }
+    world.load(policies(right));
+    assert_eq!(world.drain().await.0, 0);
+}
+
 #[tokio::test]
 async fn a_fixed_window_keeps_its_hits() {
     let fixed = |count| policies(Policy::fixed_window(count, MINUTE));

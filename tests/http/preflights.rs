@@ -75,7 +75,7 @@ async fn f_23_a_preflight_needs_no_client() {
     }));
     assert_eq!(send(&app, preflight()).await.status(), 200);
     assert_eq!(send(&app, with("POST", &["authorization"])).await.status(), 200);
-    assert_eq!(send(&app, with("POST", &[])).await.status(), 500);
+    assert_eq!(send(&app, with("POST", &[])).await.status(), 400);
 }
 
 #[tokio::test]

@@ -236,3 +236,87 @@ async fn it_can_be_turned_off_and_is_never_more_than_a_second_old() {
         .expect_err("it is too long");
     assert!(error.to_string().contains("one second at most"), "{error}");
 }
+
+/// The login of the README: an address, a user at an address, and a user.
+fn login(user: &str, address: &str) -> [Rule; 3] {
+    let policy = |count| Policy::sliding_window(count, Duration::from_secs(86_400));
+    let both = format!("{user} at {address}");
+    [
+        Rule::new(policy(100), key(address)),
+        Rule::new(policy(10), key(&both)).place(1),
+        Rule::new(policy(50), key(user)).place(2),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn f_57_a_login_by_three_rules_that_is_refused_at_full_speed_costs_the_server_two_calls_a_second() {
+    let server = RedisServer::start();
+    let probe = Probe::of(&server).await;
+    let limiter = knowing(&server).await;
+    let rules = login("alice", "198.51.100.7");
+    for _ in 0..10 {
+        limiter.check_all(&rules).await.expect("of ten");
+    }
+    assert!(limiter.check_all(&rules).await.is_err());
+    let before = probe.info("commandstats", CALLS).await;
+    let start = Instant::now();
+    let mut refused = 0;
+    while start.elapsed() < ms(1_500) {
+        for _ in 0..50 {
+            let refusal = limiter.check_all(&rules).await.expect_err("ten are used");
+            assert_eq!(refusal.policy().count(), 10, "by the rule that refuses");
+            refused += 1;
+        }
+        tokio::time::sleep(ms(5)).await;
+    }
+    let calls = probe.info("commandstats", CALLS).await - before;
+    println!(
+        "F-57 {refused} refusals by three rules in {:?}: {calls} calls",
+        start.elapsed()
+    );
+    assert!(refused > 5_000 && calls <= 3, "{calls} calls for {refused} refusals");
+
+    // Who shares the address alone is asked for, and admitted.
+    assert!(limiter.check_all(&login("bob", "198.51.100.7")).await.is_ok());
+    // A reset through this limiter is seen at once.
+    limiter
+        .reset(key("alice at 198.51.100.7"))
+        .await
+        .expect("the store answers");
+    assert!(limiter.check_all(&rules).await.is_ok());
+}
+
+/// A relative: the rule that refuses comes alone elsewhere, and the others with others.
+#[tokio::test]
+async fn f_57_a_refusal_by_one_rule_is_repeated_to_whoever_has_that_rule() {
+    let server = RedisServer::start();
+    let probe = Probe::of(&server).await;
+    let limiter = knowing(&server).await;
+    let rules = login("alice", "198.51.100.7");
+    for n in 0..11 {
+        assert_eq!(admits(&limiter, rules[1]).await, n < 10);
+    }
+    let before = probe.info("commandstats", CALLS).await;
+    let refused = limiter.check_all(&rules).await.expect_err("one rule refuses");
+    assert_eq!(refused.policy().count(), 10);
+    assert_eq!(probe.info("commandstats", CALLS).await, before, "nobody was asked");
+    assert!(limiter.check_all(&[rules[0], rules[2]]).await.is_ok());
+}
+
+/// A relative: a rule that blocks has to hear of the call that exceeds it.
+#[tokio::test]
+async fn f_57_a_block_begins_though_another_rule_refuses_already() {
+    let server = RedisServer::start();
+    let limiter = knowing(&server).await;
+    let user = Rule::new(Policy::sliding_window(1, ms(60_000)), key("alice"));
+    let address = Rule::new(
+        Policy::sliding_window(1, ms(60_000)).block(ms(3_600_000)),
+        key("address"),
+    )
+    .place(1);
+    limiter.check(user).await.expect("of one");
+    assert!(!admits(&limiter, user).await, "it is known to be refused");
+    limiter.check(address).await.expect("of one");
+    let refused = limiter.check_all(&[user, address]).await.expect_err("both refuse");
+    assert_eq!(refused.retry_after(), Some(ms(3_600_000)));
+}

@@ -65,3 +65,22 @@ async fn a_reload_loses_no_count() {
         assert_eq!(drain(&limiter, fixed(4)).await.0, 0);
     }
 }
+
+/// A reload of one bad minute forgives nothing.
+#[tokio::test]
+async fn f_42_numbers_that_were_wrong_for_a_minute_forgive_nothing() {
+    let server = RedisServer::start();
+    let clock = ManualClock::new();
+    for limiter in both_turned_by(&clock, &server).await {
+        for count in [5, 200] {
+            assert_eq!(drain(&limiter, window(count, 600)).await.0, count);
+            clock.advance(Duration::from_secs(2));
+            assert_eq!(drain(&limiter, window(count, 1)).await.0, count, "{limiter:?}");
+            clock.advance(Duration::from_secs(2));
+            assert_eq!(drain(&limiter, window(1, 1)).await.0, 1);
+            clock.advance(Duration::from_secs(2));
+            assert_eq!(drain(&limiter, window(count, 600)).await.0, 0, "{limiter:?}");
+            clock.advance(Duration::from_secs(1_200));
+        }
+    }
+}

@@ -166,7 +166,7 @@ async fn sql_09_rows_of_full_buckets_are_purged_and_no_take_is_held_up(#[case] k
         let (client, full_at) = (client(number).to_bytes(), full_at - ago.as_micros() as i64);
         match &pool {
             Pool::Postgres(pool) => drop(
-                sqlx::query("UPDATE rate_limit SET full_at = $1 WHERE client = $2")
+                sqlx::query("UPDATE rate_limit SET full_at = $1, changed_at = $1 WHERE client = $2")
                     .bind(full_at)
                     .bind(client)
                     .execute(pool)
@@ -174,7 +174,7 @@ async fn sql_09_rows_of_full_buckets_are_purged_and_no_take_is_held_up(#[case] k
                     .expect("it is set"),
             ),
             Pool::MariaDb(pool) => drop(
-                sqlx::query("UPDATE rate_limit SET full_at = ? WHERE client = ?")
+                sqlx::query("UPDATE rate_limit SET full_at = ?, changed_at = full_at WHERE client = ?")
                     .bind(full_at)
                     .bind(&client[..])
                     .execute(pool)
@@ -182,7 +182,7 @@ async fn sql_09_rows_of_full_buckets_are_purged_and_no_take_is_held_up(#[case] k
                     .expect("it is set"),
             ),
             Pool::Sqlite(pool) => drop(
-                sqlx::query("UPDATE rate_limit SET full_at = ? WHERE client = ?")
+                sqlx::query("UPDATE rate_limit SET full_at = ?1, changed_at = ?1 WHERE client = ?2")
                     .bind(full_at)
                     .bind(&client[..])
                     .execute(pool)
@@ -198,12 +198,12 @@ async fn sql_09_rows_of_full_buckets_are_purged_and_no_take_is_held_up(#[case] k
     // Many more than go in a batch.
     let many = match kind {
         Kind::Postgres => {
-            "INSERT INTO rate_limit SELECT decode(md5(n::text), 'hex'), n, 1, 1 FROM generate_series(1, 1700) n"
+            "INSERT INTO rate_limit SELECT decode(md5(n::text), 'hex'), n, 1, 1, 1 FROM generate_series(1, 1700) n"
         }
-        Kind::MariaDb => "INSERT INTO rate_limit SELECT UNHEX(MD5(seq)), seq, 1, 1 FROM seq_1_to_1700",
+        Kind::MariaDb => "INSERT INTO rate_limit SELECT UNHEX(MD5(seq)), seq, 1, 1, 1 FROM seq_1_to_1700",
         Kind::Sqlite => {
             "WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 1700)
-             INSERT INTO rate_limit SELECT randomblob(16), n, 1, 1 FROM s"
+             INSERT INTO rate_limit SELECT randomblob(16), n, 1, 1, 1 FROM s"
         }
     };
     run(&pool, many).await;

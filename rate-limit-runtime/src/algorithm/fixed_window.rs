@@ -3,8 +3,6 @@
 //! Two policies with windows of unlike lengths may judge one counter. It then counts in the window of each, and
 //! every hit counts in all of them (record 0021).
 
-use smallvec::SmallVec;
-
 use super::Answer;
 use crate::verdict::Hit;
 
@@ -15,11 +13,14 @@ pub(crate) struct Counter {
     total: u64,
     /// When a hit was last counted.
     counted_at: u64,
-    windows: SmallVec<[Window; 1]>,
+    last: Window,
+    /// Windows of other lengths, the oldest first. Behind a pointer, since as a rule there are none and counters are many.
+    #[allow(clippy::box_collection, reason = "a counter has room for a thin pointer")]
+    others: Option<Box<Vec<Window>>>,
 }
 
-/// What is counted in windows of one length.
-#[derive(Clone, Copy, Debug)]
+/// What is counted in windows of one length; 0 before anything is.
+#[derive(Clone, Copy, Debug, Default)]
 struct Window {
     length: u64,
     /// When the window that is counted ends.
@@ -65,17 +66,19 @@ impl Counter {
         }
         let mut own = self.window(now, length);
         if self.is_idle(now) {
-            self.windows.clear();
+            self.others = None;
+            self.last = own;
             self.total = self.total.max(now);
         }
         if own.used == 0 {
             own.base = self.total;
         }
         self.count_in(own);
-        for window in &mut self.windows {
+        let total = self.total;
+        for window in self.windows_mut() {
             if window.end <= now {
                 window.end = end_of(now, window.length);
-                (window.base, window.used) = (self.total, 0);
+                (window.base, window.used) = (total, 0);
             }
             window.used += u64::from(cost);
         }
@@ -87,26 +90,44 @@ impl Counter {
     /// Keeps what counts until the window of this length ends, which a policy has refused a call by.
     pub(crate) fn keep_for(&mut self, now: u64, length: u64) {
         let own = self.window(now, length);
-        if self.windows.iter().all(|window| window.end < own.end) {
+        if self.windows().all(|window| window.end < own.end) {
             self.count_in(own);
         }
     }
 
     /// Counts in this window too. The shortest other one goes if there are too many.
     fn count_in(&mut self, own: Window) {
-        self.windows.retain(|window| window.length != own.length);
-        if self.windows.len() >= LENGTHS
-            && let Some(shortest) = (0..self.windows.len()).min_by_key(|at| self.windows[*at].length)
-        {
-            self.windows.remove(shortest);
+        if own.length != self.last.length && self.last.length > 0 {
+            self.count_apart(own);
         }
-        self.windows.push(own);
+        self.last = own;
+    }
+
+    #[cold]
+    fn count_apart(&mut self, own: Window) {
+        let others = self.others.get_or_insert_default();
+        others.push(self.last);
+        others.retain(|window| window.length != own.length);
+        if others.len() >= LENGTHS
+            && let Some(shortest) = (0..others.len()).min_by_key(|at| others[*at].length)
+        {
+            others.remove(shortest);
+        }
+    }
+
+    fn windows(&self) -> impl Iterator<Item = &Window> {
+        self.others.iter().flat_map(|others| others.iter()).chain([&self.last])
+    }
+
+    fn windows_mut(&mut self) -> impl Iterator<Item = &mut Window> {
+        let others = self.others.iter_mut().flat_map(|others| others.iter_mut());
+        others.chain([&mut self.last])
     }
 
     /// Forgets the hits up to and including `hit`.
     pub(crate) fn reset(&mut self, hit: Hit) {
         let (total, hit) = (self.total, hit.raw());
-        for window in self.windows.iter_mut().filter(|window| window.counts(hit, total)) {
+        for window in self.windows_mut().filter(|window| window.counts(hit, total)) {
             window.base = hit;
             window.used = window.used.min(total - hit);
         }
@@ -115,14 +136,14 @@ impl Counter {
     /// Takes back the `cost` hits of `hit`, in the windows that they are of.
     pub(crate) fn refund(&mut self, hit: Hit, cost: u32) {
         let (total, hit) = (self.total, hit.raw());
-        for window in self.windows.iter_mut().filter(|window| window.counts(hit, total)) {
+        for window in self.windows_mut().filter(|window| window.counts(hit, total)) {
             window.used = window.used.saturating_sub(u64::from(cost));
         }
     }
 
     /// Lets no window from before the clock stepped back hold anybody up beyond the one that is counted now.
     pub(crate) fn heal(&mut self, now: u64) {
-        for window in &mut self.windows {
+        for window in self.windows_mut() {
             window.heal(now);
         }
         self.counted_at = self.counted_at.min(now);
@@ -135,7 +156,7 @@ impl Counter {
 
     /// Whether nothing would be lost with this counter.
     pub(crate) fn is_idle(&self, now: u64) -> bool {
-        self.windows.iter().all(|window| window.end <= now)
+        self.windows().all(|window| window.end <= now)
     }
 
     /// The window of this length that is counted at `now`. If none of this length was counted yet, the hits that may be
@@ -148,7 +169,7 @@ impl Counter {
             base: 0,
             used: 0,
         };
-        if let Some(known) = self.windows.iter().find(|window| window.length == length) {
+        if let Some(known) = self.windows().find(|window| window.length == length) {
             let mut known = *known;
             known.heal(now);
             return if known.end > now { known } else { fresh };
@@ -156,7 +177,7 @@ impl Counter {
         if self.counted_at.min(now) < end - length {
             return fresh;
         }
-        let live = || self.windows.iter().filter(|window| window.end > now);
+        let live = || self.windows().filter(|window| window.end > now);
         Window {
             base: live().map(|window| window.base).min().unwrap_or(0),
             used: live().map(|window| window.used).max().unwrap_or(0),

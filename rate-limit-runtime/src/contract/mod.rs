@@ -82,6 +82,14 @@ pub async fn check(store: &dyn Store, clock: &ManualClock) {
     suite.several_charges_are_all_or_none().await;
     let windows = [1, 5].map(|count| Policy::sliding_window(count, seconds(10)));
     suite.an_observing_charge_never_refuses(windows).await;
+    let windows = [10, 20].map(|window| Policy::sliding_window(5, seconds(window)));
+    suite.of_equals_the_one_with_the_longest_wait_is_told(windows).await;
+    for policy in [
+        Policy::sliding_window(10, seconds(60)),
+        Policy::fixed_window(10, seconds(600)),
+    ] {
+        suite.a_refusal_tells_what_is_left(policy).await;
+    }
     for algorithm in [Algorithm::SlidingWindow, Algorithm::FixedWindow, Algorithm::TokenBucket] {
         check_two_policies(store, clock, algorithm, TWO_POLICIES).await;
     }
@@ -154,6 +162,10 @@ impl Suite<'_> {
         check_backlog(self.store, self.clock, 3, async || ()).await;
         self.a_bucket_is_settled_after_its_policy_changed().await;
         self.several_buckets_are_all_or_none().await;
+        let alike = [10, 20].map(|refill| Policy::token_bucket(5, seconds(refill)));
+        self.of_equals_the_one_with_the_longest_wait_is_told(alike).await;
+        self.a_refusal_tells_what_is_left(Policy::token_bucket(10, seconds(60)))
+            .await;
     }
 
     async fn acquire(&self, key: Key, policy: Policy, cost: u32) -> Verdict {

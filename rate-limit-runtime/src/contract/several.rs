@@ -153,4 +153,34 @@ impl Suite<'_> {
         }
         assert_eq!(remaining(self.peek(other.0, other.1).await), Some(2));
     }
+
+    /// `alike` are of one count, the second with the longer wait.
+    pub(super) async fn of_equals_the_one_with_the_longest_wait_is_told(&self, alike: [Policy; 2]) {
+        let (short, long) = (fresh_key(), fresh_key());
+        let charges = [Charge::new(short, alike[0], 1), Charge::new(long, alike[1], 1)];
+        let turned = [charges[1], charges[0]];
+        for (charges, second) in [(charges, 1), (turned, 0)] {
+            match self.acquire_all(&charges).await {
+                Verdict::Allowed { tightest, .. } => assert_eq!(tightest, second, "both leave as much"),
+                refused => panic!("both have room, but the verdict is {refused:?}"),
+            }
+        }
+    }
+
+    /// `policy` admits 10.
+    pub(super) async fn a_refusal_tells_what_is_left(&self, policy: Policy) {
+        let key = fresh_key();
+        hit(self.acquire(key, policy, 8).await);
+        for (cost, left) in [(5, 2), (3, 2)] {
+            match self.acquire(key, policy, cost).await {
+                Verdict::Denied { remaining, .. } => assert_eq!(remaining, left, "{policy}: a lighter call would fit"),
+                other => panic!("{cost} do not fit, but the verdict is {other:?}"),
+            }
+        }
+        hit(self.acquire(key, policy, 2).await);
+        match self.acquire(key, policy, 1).await {
+            Verdict::Denied { remaining, .. } => assert_eq!(remaining, 0, "{policy}"),
+            other => panic!("none is left, but the verdict is {other:?}"),
+        }
+    }
 }

@@ -44,6 +44,8 @@ struct Entry {
     counter: Counter,
 }
 
+const _: () = assert!(size_of::<Entry>() == 128, "a counter has outgrown its lines");
+
 impl Entry {
     fn hash(&self) -> u64 {
         self.id.hash()

@@ -9,6 +9,7 @@ use crate::algorithm;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::store::verdict::{Decided, combine};
 use crate::store::{Change, Charge, Settlement};
+use crate::throttle::log_throttled;
 use crate::verdict::{Hit, Hits, Verdict};
 
 /// The places of things, those together that one call can have.
@@ -68,12 +69,12 @@ impl RedisStore {
                 settlements.push(Settlement::new(key, policy, Change::Refund { hit: *hit, cost }));
             }
         }
-        let store = self.clone();
+        let (store, method) = (self.clone(), charges[0].key.method().name());
         // It goes on if the time of the call is over, or its caller gone.
         let given_back = tokio::spawn(async move {
             let end = Instant::now() + store.0.deadline;
             if let Err(error) = store.settle_until(settlements, end).await {
-                tracing::warn!(%error, "a call that was refused stays charged by one of its rules");
+                log_throttled!(warn, method, %error, "a call that was refused stays charged by one of its rules");
             }
         });
         let _ = timeout_at(end, given_back).await;

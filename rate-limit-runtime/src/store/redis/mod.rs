@@ -398,8 +398,9 @@ impl RedisStoreBuilder {
     /// second, however often it knocks. A reset or refund through this store is seen at once, one through another store within
     /// this time.
     ///
-    /// Only calls of one rule are refused so, which neither observe nor come with their time, by the same policy, and that weigh
-    /// no less: one that weighs more is told the wait of the lighter one. The last 10,000 refused keys are known.
+    /// A call is refused so by a rule that neither observes nor comes with its time, by the same policy, and if it weighs no less: one
+    /// that weighs more is told the wait of the lighter one. A call by several rules is refused by any of them, unless another one has
+    /// a block that may begin with this call. The last 10,000 refused keys are known.
     pub fn deny_cache(self, staleness: Duration) -> Self {
         Self {
             deny_cache: staleness,
