@@ -68,7 +68,7 @@ pub async fn check(store: &dyn Store, clock: &ManualClock) {
     suite.a_lowered_limit_counts_what_was_admitted().await;
     suite.a_raised_limit_keeps_what_was_admitted().await;
     suite.a_longer_window_keeps_what_was_admitted().await;
-    suite.a_longer_window_is_kept_for_as_long_as_it_counts().await;
+    suite.f_42_a_longer_window_is_kept_for_as_long_as_it_counts().await;
     suite.a_window_is_settled_after_its_policy_changed().await;
     suite.a_clock_that_steps_back_locks_out_for_one_window_at_most().await;
     suite.a_hit_from_the_future_names_nothing().await;
@@ -83,12 +83,14 @@ pub async fn check(store: &dyn Store, clock: &ManualClock) {
     let windows = [1, 5].map(|count| Policy::sliding_window(count, seconds(10)));
     suite.an_observing_charge_never_refuses(windows).await;
     let windows = [10, 20].map(|window| Policy::sliding_window(5, seconds(window)));
-    suite.of_equals_the_one_with_the_longest_wait_is_told(windows).await;
+    suite
+        .f_22_of_equals_the_one_with_the_longest_wait_is_told(windows)
+        .await;
     for policy in [
         Policy::sliding_window(10, seconds(60)),
         Policy::fixed_window(10, seconds(600)),
     ] {
-        suite.a_refusal_tells_what_is_left(policy).await;
+        suite.f_22_a_refusal_tells_what_is_left(policy).await;
     }
     for algorithm in [Algorithm::SlidingWindow, Algorithm::FixedWindow, Algorithm::TokenBucket] {
         check_two_policies(store, clock, algorithm, TWO_POLICIES).await;
@@ -161,10 +163,11 @@ impl Suite<'_> {
         self.a_bucket_goes_by_the_time_of_the_event().await;
         check_backlog(self.store, self.clock, 3, async || ()).await;
         self.a_bucket_is_settled_after_its_policy_changed().await;
+        self.f_18_an_extreme_reload_overflows_nothing().await;
         self.several_buckets_are_all_or_none().await;
         let alike = [10, 20].map(|refill| Policy::token_bucket(5, seconds(refill)));
-        self.of_equals_the_one_with_the_longest_wait_is_told(alike).await;
-        self.a_refusal_tells_what_is_left(Policy::token_bucket(10, seconds(60)))
+        self.f_22_of_equals_the_one_with_the_longest_wait_is_told(alike).await;
+        self.f_22_a_refusal_tells_what_is_left(Policy::token_bucket(10, seconds(60)))
             .await;
     }
 

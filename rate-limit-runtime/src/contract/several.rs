@@ -155,7 +155,7 @@ impl Suite<'_> {
     }
 
     /// `alike` are of one count, the second with the longer wait.
-    pub(super) async fn of_equals_the_one_with_the_longest_wait_is_told(&self, alike: [Policy; 2]) {
+    pub(super) async fn f_22_of_equals_the_one_with_the_longest_wait_is_told(&self, alike: [Policy; 2]) {
         let (short, long) = (fresh_key(), fresh_key());
         let charges = [Charge::new(short, alike[0], 1), Charge::new(long, alike[1], 1)];
         let turned = [charges[1], charges[0]];
@@ -168,7 +168,7 @@ impl Suite<'_> {
     }
 
     /// `policy` admits 10.
-    pub(super) async fn a_refusal_tells_what_is_left(&self, policy: Policy) {
+    pub(super) async fn f_22_a_refusal_tells_what_is_left(&self, policy: Policy) {
         let key = fresh_key();
         hit(self.acquire(key, policy, 8).await);
         for (cost, left) in [(5, 2), (3, 2)] {

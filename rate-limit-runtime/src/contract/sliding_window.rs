@@ -326,7 +326,7 @@ impl Suite<'_> {
     }
 
     /// What left the shorter window counts on in the longer one, whichever is asked by, also where it only refused.
-    pub(super) async fn a_longer_window_is_kept_for_as_long_as_it_counts(&self) {
+    pub(super) async fn f_42_a_longer_window_is_kept_for_as_long_as_it_counts(&self) {
         let (long, short) = (
             Policy::sliding_window(5, seconds(600)),
             Policy::sliding_window(5, seconds(1)),

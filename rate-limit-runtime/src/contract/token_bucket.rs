@@ -186,4 +186,32 @@ impl Suite<'_> {
             assert!(left <= 4, "what came later stays charged: {left}");
         }
     }
+
+    /// Tokens of a microsecond, given back once each is worth a century.
+    pub(super) async fn f_18_an_extreme_reload_overflows_nothing(&self) {
+        let tiny = Policy::token_bucket(Policy::MAX_COUNT, Duration::from_micros(1));
+        let huge = Policy::token_bucket(1, Policy::MAX_WINDOW);
+        for change in [
+            |hit| Change::Refund {
+                hit,
+                cost: Policy::MAX_COUNT,
+            },
+            |hit| Change::Reset { upto: hit },
+        ] {
+            let key = fresh_key();
+            let charged = hit(self.acquire(key, tiny, Policy::MAX_COUNT).await);
+            let whole = Policy::MAX_WINDOW.as_micros() as u64;
+            let wait = retry_after(self.acquire(key, huge, 1).await).expect("as many are missing");
+            assert!(wait <= whole, "{wait}");
+            self.clock.advance(seconds(10));
+            hit(self.acquire(key, huge, 1).await);
+            self.settle(key, tiny, change(charged)).await;
+            assert_eq!(
+                retry_after(self.acquire(key, huge, 1).await),
+                Some(whole),
+                "its own is missing"
+            );
+            hit(self.acquire(key, tiny, 1).await);
+        }
+    }
 }
