@@ -73,19 +73,19 @@ pub(super) enum Look {
 pub(super) struct Asked {
     denials: Arc<Denials>,
     sent: Instant,
-    /// The charges of the call whose refusals are kept, each with its place.
-    charges: SmallVec<[(usize, AskedCharge); 2]>,
+    /// The charges of the call whose refusals are kept.
+    charges: SmallVec<[AskedCharge; 1]>,
 }
 
 /// One charge of a call that asks.
 #[derive(Clone, Copy)]
 struct AskedCharge {
+    /// Its place in the call.
+    place: u8,
     id: Id,
     policy: Policy,
     cost: u32,
     epoch: u64,
-    /// The refusal of it that holds, if one is known.
-    known: Option<Refusal>,
     /// Whether it asks on behalf of others, which are refused meanwhile.
     doubts: bool,
 }
@@ -120,25 +120,24 @@ impl Denials {
             return None;
         }
         let kept = charges.iter().enumerate().filter(|(_, charge)| is_kept(charge));
-        let mut asked: SmallVec<[(usize, AskedCharge); 2]> =
-            kept.map(|(place, charge)| (place, self.ask(charge, now))).collect();
+        let mut asked: SmallVec<[(AskedCharge, Option<Refusal>); 2]> =
+            kept.map(|(place, charge)| self.ask(place, charge, now)).collect();
         if asked.is_empty() {
             return None;
         }
-        let blind = self.blind.load(Ordering::Relaxed);
-        let refuses = |charge: &AskedCharge| {
-            let fresh = |refusal: &Refusal| refusal.doubted || now.duration_since(refusal.sent) < self.staleness;
-            charge.known.filter(|refusal| !blind && fresh(refusal))
-        };
+        if self.blind.load(Ordering::Relaxed) {
+            asked.iter_mut().for_each(|(_, known)| *known = None);
+        }
+        let fresh = |refusal: &Refusal| refusal.doubted || now.duration_since(refusal.sent) < self.staleness;
         let refusals = || {
             asked
                 .iter()
-                .filter_map(|(place, charge)| Some((*place, refuses(charge)?)))
+                .filter_map(|(charge, known)| Some((charge.place, known.filter(fresh)?)))
         };
         let longest = refusals().max_by_key(|(place, refusal)| (refusal.left(now), Reverse(*place)));
         // A block begins with the first call that exceeds its limit, which only the server can tell.
         let may_begin_a_block = |(place, charge): (usize, &Charge)| {
-            charge.policy.block_span() > 0 && refusals().all(|(refused, _)| refused != place)
+            charge.policy.block_span() > 0 && refusals().all(|(refused, _)| usize::from(refused) != place)
         };
         if let Some((place, refusal)) = longest
             && !charges.iter().enumerate().any(may_begin_a_block)
@@ -146,30 +145,37 @@ impl Denials {
             if let [charge] = charges {
                 self.keep_told(charge, refusal);
             }
-            return Some(Look::Refused(refusal.verdict(now, place)));
+            return Some(Look::Refused(refusal.verdict(now, place.into())));
         }
-        for (_, charge) in &mut asked {
-            charge.doubts = !blind && charge.known.is_some() && self.doubt(charge.id);
-        }
+        let charges = asked.into_iter().map(|(charge, known)| AskedCharge {
+            doubts: known.is_some() && self.doubt(charge.id),
+            ..charge
+        });
         Some(Look::Ask(Asked {
             denials: Arc::clone(self),
             sent: now,
-            charges: asked,
+            charges: charges.collect(),
         }))
     }
 
-    fn ask(&self, charge: &Charge, now: Instant) -> AskedCharge {
+    /// What there is to ask of a charge, and the refusal of it that holds, if one is known.
+    fn ask(&self, place: usize, charge: &Charge, now: Instant) -> (AskedCharge, Option<Refusal>) {
         let id = Id::of(&charge.key);
         let known = self.shard(id).lock();
         let refusal = known.refusals.get(&id).copied();
-        AskedCharge {
+        let asked = AskedCharge {
+            // A call has eight at the most.
+            place: place as u8,
             id,
             policy: charge.policy,
             cost: charge.cost,
             epoch: known.epoch,
-            known: refusal.filter(|refusal| refusal.is_of(charge) && refusal.holds(now)),
             doubts: false,
-        }
+        };
+        (
+            asked,
+            refusal.filter(|refusal| refusal.is_of(charge) && refusal.holds(now)),
+        )
     }
 
     /// Has others refused while one call asks. Returns whether this is the one.
@@ -303,14 +309,14 @@ impl Asked {
         if blind.load(Ordering::Relaxed) != fails {
             blind.store(fails, Ordering::Relaxed);
         }
-        for (place, charge) in &self.charges {
+        for charge in &self.charges {
             let refusal = match *answer {
                 Ok(Verdict::Denied {
                     longest,
                     remaining,
                     retry_after,
                     reset_after,
-                }) if longest == *place => Some(Refusal {
+                }) if longest == usize::from(charge.place) => Some(Refusal {
                     policy: charge.policy,
                     cost: charge.cost,
                     sent: self.sent,
@@ -352,7 +358,7 @@ impl Denials {
 
 impl Drop for Asked {
     fn drop(&mut self) {
-        for (_, charge) in self.charges.iter().filter(|(_, charge)| charge.doubts) {
+        for charge in self.charges.iter().filter(|charge| charge.doubts) {
             if let Some(refusal) = self.denials.shard(charge.id).lock().refusals.get_mut(&charge.id) {
                 refusal.doubted = false;
             }
@@ -702,7 +708,7 @@ mod tests {
                                 }
                             }
                             Some(Look::Ask(asked)) => {
-                                asked_again += asked.charges.iter().filter(|(_, charge)| charge.doubts).count();
+                                asked_again += asked.charges.iter().filter(|charge| charge.doubts).count();
                                 at(&mut events, time + draw(WAY), Event::Arrives(charge, asked));
                             }
                             None => panic!("it has one charge"),
