@@ -40,6 +40,7 @@ pub(crate) struct Decided<'a> {
     /// `None` where nobody was asked, or nobody answered.
     pub(crate) by: Option<DecidedBy>,
     /// Of the rule that decided, if one did.
+    #[cfg_attr(not(feature = "metrics"), allow(dead_code, reason = "a label of a metric"))]
     pub(crate) ordinal: u8,
     /// What it was decided by, if it came that far.
     pub(crate) rules: &'a [Rule],
