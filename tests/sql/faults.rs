@@ -326,3 +326,111 @@ async fn a_snapshot_that_is_too_old_is_to_be_run_again() {
     let mut again = sqlite.begin_with("BEGIN IMMEDIATE").await.expect("it begins");
     count(&mut again, &limiter, 1).await.expect("the second of three");
 }
+
+/// In its default journal a file with a reader cannot commit, and SQLite says so when the statement has been run to its end.
+#[tokio::test]
+async fn f_66_what_is_admitted_is_kept_also_while_another_connection_reads() {
+    let database = Database::with_table(Kind::Sqlite).await;
+    let pool = database.pool(2).await;
+    let Pool::Sqlite(readers) = database.pool(1).await else {
+        unreachable!()
+    };
+    let store = pool.store().deadline(DEADLINE).build();
+    let limiter = Limiter::builder().store(store).on_store_error(OnStoreError::Closed);
+    let limiter = limiter.build().expect("it is built");
+    let key = Key::new(Method::named("faults"), Client::of("f_66").expect("somebody"));
+    let rule = Rule::new(Policy::token_bucket(5, Duration::from_secs(3_600)), key);
+    let mut admitted = 0;
+    for read in [true, false] {
+        let mut reader = readers.begin().await.expect("it begins");
+        if read {
+            let rows = sqlx::query("SELECT count(*) FROM rate_limit")
+                .execute(&mut *reader)
+                .await;
+            rows.expect("it reads");
+        }
+        for _ in 0..10 {
+            match limiter.check(rule).await {
+                Ok(_) => admitted += 1,
+                Err(refused) if read => assert_eq!(refused.kind(), RejectionKind::StoreUnavailable),
+                Err(refused) => assert!(refused.is_limited(), "{refused}"),
+            }
+        }
+        reader.rollback().await.expect("it ends");
+    }
+    assert_eq!(admitted, 5);
+}
+
+/// A relative: a commit that fails on PostgreSQL, as one may that is serializable, fails after the row was sent.
+#[tokio::test]
+async fn f_66_what_is_admitted_on_postgres_is_committed() {
+    let database = Database::with_table(Kind::Postgres).await;
+    let pool = database.pool(2).await;
+    let Pool::Postgres(postgres) = &pool else {
+        unreachable!()
+    };
+    let fails = "CREATE FUNCTION fails() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '53100'; END $$;
+        CREATE CONSTRAINT TRIGGER fails AFTER INSERT OR UPDATE ON rate_limit DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION fails()";
+    sqlx::raw_sql(fails).execute(postgres).await.expect("it is created");
+    is_held_up(&closed(&pool), rule(67)).await;
+}
+
+/// Two rules of each call, whose rows many calls have the other way round.
+#[rstest]
+#[case(Kind::Postgres)]
+#[case(Kind::MariaDb)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn f_71_rules_with_crosswise_keys_meet_no_deadlock(#[case] kind: Kind) {
+    // MariaDB counts those of the whole server.
+    let server = (kind == Kind::MariaDb).then(MariaDbServer::start);
+    let database = match &server {
+        Some(server) => Database::at(kind, server.fresh_database().await),
+        None => Database::new(kind).await,
+    };
+    let pool = database.pool(8).await;
+    let store = pool.store().deadline(Duration::from_secs(5)).build();
+    store.create_table().await.expect("it is created");
+    let before = deadlocks(&pool).await;
+    let mut tasks = tokio::task::JoinSet::new();
+    for task in 0..8_u32 {
+        let store = store.clone();
+        tasks.spawn(async move {
+            for call in 0..100_u32 {
+                // Keys of now and of the first time, crosswise.
+                let (one, other) = (call % 5, 1_000 + call / 3);
+                let (one, other) = if task % 2 == 0 { (one, other) } else { (other, one) };
+                let policy = Policy::token_bucket(3, Duration::from_secs(50));
+                let charge = |method, client: u32| {
+                    let client = Client::of(&client).expect("somebody");
+                    Charge::new(Key::new(Method::named(method), client), policy, 1)
+                };
+                let answer = store.acquire(&[charge("f_71", one), charge("f_71 b", other)]).await;
+                answer.expect("it decides");
+            }
+        });
+    }
+    while let Some(task) = tasks.join_next().await {
+        task.expect("all were decided");
+    }
+    assert_eq!(deadlocks(&pool).await - before, 0);
+}
+
+async fn deadlocks(pool: &Pool) -> i64 {
+    match pool {
+        Pool::Postgres(pool) => {
+            sqlx::query_scalar("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
+                .fetch_one(pool)
+                .await
+                .expect("it counts")
+        }
+        Pool::MariaDb(pool) => {
+            let (_, deadlocks): (String, String) = sqlx::query_as("SHOW GLOBAL STATUS LIKE 'Innodb_deadlocks'")
+                .fetch_one(pool)
+                .await
+                .expect("it counts");
+            deadlocks.parse().expect("a number")
+        }
+        Pool::Sqlite(_) => 0,
+    }
+}

@@ -185,6 +185,12 @@ impl MySql {
 
     /// One attempt to charge a call: one statement, or one in a transaction for each of several charges.
     pub(super) async fn acquire(&self, charges: &[Charge], wait: Duration) -> Result<Vec<Charged>, Trouble> {
+        if charges.len() > 1 {
+            for charge in charges {
+                // Without it the takes are right all the same, if they meet no deadlock.
+                let _ = self.make(charge).await;
+            }
+        }
         let mut connection = self.free(wait).await?;
         let charged = match charges {
             [charge] => vec![self.charge(&mut connection, charge, "").await?],
@@ -331,8 +337,8 @@ impl MySql {
         Ok(())
     }
 
-    /// Makes the row of a charge in the caller's transaction beforehand, once a process, in a transaction of its own: the first takes of
-    /// one row by several transactions that roll back deadlock.
+    /// Makes the row of a charge that is one of several statements of a transaction beforehand, once a process, in a transaction of its
+    /// own: new rows lock the gaps between others, and transactions that wait for each other's gaps deadlock.
     async fn make(&self, charge: &Charge) -> Result<(), Trouble> {
         let made = {
             let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);

@@ -219,7 +219,8 @@ impl Postgres {
             return self.read(connection, charge).await;
         }
         let (columns, numbers) = (Columns::of(&charge.key), Numbers::of(charge));
-        let row = query(AssertSqlSafe(Arc::clone(&self.statements().take)))
+        // Run to its end, since the commit comes after the row, and may fail.
+        let rows = query(AssertSqlSafe(Arc::clone(&self.statements().take)))
             .bind(columns.client)
             .bind(columns.method)
             .bind(numbers.takes)
@@ -227,12 +228,13 @@ impl Postgres {
             .bind(numbers.whole)
             .bind(numbers.at)
             .bind(milliseconds(wait))
-            .fetch_one(&mut *connection)
+            .fetch_all(&mut *connection)
             .await
             .map_err(trouble)?;
+        let row = rows.first().ok_or_else(|| trouble(sqlx::Error::RowNotFound))?;
         match row.try_get("taken").map_err(trouble)? {
             Some(full_at) => Ok(Charged::taken(charge, full_at, row.try_get("now").map_err(trouble)?)),
-            None => match Seen::read(&row).map_err(trouble)?.untaken(charge) {
+            None => match Seen::read(row).map_err(trouble)?.untaken(charge) {
                 Untaken::Refused(charged) => Ok(charged),
                 Untaken::Take(charged, swap) if self.swap(connection, charge, &swap, wait).await? => Ok(charged),
                 Untaken::Take(..) | Untaken::LostRace => Err(Trouble::LostRace),

@@ -236,19 +236,20 @@ impl Sqlite {
             return self.read(connection, charge).await;
         }
         let (columns, numbers) = (Columns::of(&charge.key), Numbers::of(charge));
-        let row = query(AssertSqlSafe(Arc::clone(&self.statements().take)))
+        // Run to its end, since the write is committed only then, and a commit may fail.
+        let rows = query(AssertSqlSafe(Arc::clone(&self.statements().take)))
             .bind(&columns.client[..])
             .bind(columns.method)
             .bind(numbers.takes)
             .bind(numbers.refill)
             .bind(numbers.whole)
             .bind(numbers.at)
-            .fetch_optional(&mut *connection)
+            .fetch_all(&mut *connection)
             .await
             .map_err(trouble)?;
         let get = |row: &SqliteRow, column| row.try_get(column).map_err(trouble);
-        match row {
-            Some(row) => Ok(Charged::taken(charge, get(&row, "full_at")?, get(&row, "now")?)),
+        match rows.first() {
+            Some(row) => Ok(Charged::taken(charge, get(row, "full_at")?, get(row, "now")?)),
             None => match self.see(connection, charge).await?.untaken(charge) {
                 Untaken::Refused(charged) => Ok(charged),
                 Untaken::Take(charged, change) if swap(connection, charge, &change).await? => Ok(charged),
