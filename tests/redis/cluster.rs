@@ -1,5 +1,7 @@
 //! A Redis Cluster of three primaries, each with a replica.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rate_limit::{Limiter, ManualClock, RedisStore, Rule, contract};
@@ -231,5 +233,51 @@ async fn a_node_that_is_taken_for_the_whole_decides_what_it_has() {
     assert!(
         decided > 0 && undecided > decided,
         "a third of the slots: {decided} of 40"
+    );
+}
+
+/// A node that was cut off from the others tells of the time before a failover, and is the first to answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn f_68_a_stale_node_that_answers_first_undoes_no_failover() {
+    let cluster = Arc::new(RedisCluster::start());
+    let store = RedisStore::builder(&url(&cluster)).deadline(ms(500)).connect().await;
+    let limiter = strict(store.expect("the cluster takes us"));
+    let (_, slot) = slot_of(&cluster, &limiter, "stale").await;
+    let old = cluster.primary_of(slot);
+    let new = cluster.cut_off(old);
+    assert_ne!(new, old);
+    // The others take their time.
+    let ended = Arc::new(AtomicBool::new(false));
+    let slow: Vec<_> = cluster.ports().iter().copied().filter(|port| *port != old).collect();
+    let slow: Vec<_> = slow
+        .into_iter()
+        .map(|port| {
+            let (cluster, ended) = (Arc::clone(&cluster), Arc::clone(&ended));
+            std::thread::spawn(move || {
+                while !ended.load(Ordering::Relaxed) {
+                    cluster.nodes().order(port, "DEBUG SLEEP 0.02");
+                }
+            })
+        })
+        .collect();
+    let start = Instant::now();
+    let (mut decided, mut undecided) = (0, 0);
+    while start.elapsed() < ms(4_000) && decided < 40 {
+        match limiter.check(rule(1_000, "stale")).await {
+            Ok(_) => decided += 1,
+            Err(refused) => {
+                assert_eq!(refused.kind(), rate_limit::RejectionKind::StoreUnavailable);
+                undecided += 1;
+                sleep(ms(20)).await;
+            }
+        }
+    }
+    ended.store(true, Ordering::Relaxed);
+    slow.into_iter()
+        .for_each(|thread| thread.join().expect("it slowed a node"));
+    println!("F-68 {decided} decided, {undecided} undecided in {:?}", start.elapsed());
+    assert!(
+        decided >= 40 && undecided < 40,
+        "{decided} decided, {undecided} undecided"
     );
 }

@@ -95,6 +95,25 @@ impl RedisCluster {
         port
     }
 
+    /// Has a replica take over from the primary at this port, which and the others then know nothing of each other any more: it goes on
+    /// as if nothing had happened. Gives the port of the new primary.
+    pub fn cut_off(&self, old: u16) -> u16 {
+        let replica = *self.replicas_of(old).first().expect("it has a replica");
+        let id = self.node(old).id;
+        for other in self.ports.iter().filter(|port| **port != old) {
+            self.nodes
+                .order(old, &format!("CLUSTER FORGET {}", self.node(*other).id));
+        }
+        self.nodes.order(replica, "CLUSTER FAILOVER TAKEOVER");
+        eventually("the replica is a primary", LIMIT, || {
+            (!self.node(replica).slots.is_empty()).then_some(())
+        });
+        for other in self.ports.iter().filter(|port| **port != old) {
+            self.nodes.order(*other, &format!("CLUSTER FORGET {id}"));
+        }
+        replica
+    }
+
     /// Moves a slot with its keys to another primary.
     pub fn move_slot(&self, slot: u16, to: u16) {
         self.begin_move(slot, to).finish();
@@ -156,7 +175,7 @@ impl RedisCluster {
             let mut args = vec!["--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"];
             args.extend(["--cluster-enabled", "yes", "--cluster-node-timeout", "500"]);
             args.extend(["--cluster-replica-validity-factor", "0"]);
-            args.extend(["--cluster-announce-ip", "127.0.0.1"]);
+            args.extend(["--cluster-announce-ip", "127.0.0.1", "--enable-debug-command", "yes"]);
             nodes.spawn("redis-server", *port, &args);
         }
         let all = ports.iter().all(|port| nodes.serves(*port));

@@ -24,6 +24,8 @@ const SLOTS: usize = 16_384;
 const REDIRECTS: usize = 3;
 /// How long a node has to tell the slots: the others are asked at the same time.
 const ANSWER: Duration = Duration::from_millis(500);
+/// How long further views are waited for once one was told.
+const OTHERS: Duration = Duration::from_millis(100);
 /// Between two times that the nodes are asked for the slots.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -52,6 +54,8 @@ pub(super) struct Cluster {
     refreshing: AtomicBool,
     /// How often the slots were told.
     told: AtomicU64,
+    /// The epoch of each slot's owner, of the slots that were told last.
+    epochs: Mutex<Vec<u64>>,
 }
 
 /// Which link has which slot; empty until a node has told.
@@ -67,6 +71,7 @@ impl Cluster {
             slots: watch::Sender::new(Arc::new([])),
             refreshing: AtomicBool::new(false),
             told: AtomicU64::new(0),
+            epochs: Mutex::default(),
         })
     }
 
@@ -187,8 +192,51 @@ impl Cluster {
         });
     }
 
-    /// Asks all nodes that are known for the slots, and takes the first answer.
+    /// Asks all nodes that are known which slots they know of, and takes the owner of the highest epoch for each: a node that takes
+    /// slots over has a higher one than all before, and a node that was cut off from the others still tells of the time before. What is
+    /// newer than what is known is taken at once, and the rest once no more views come: a cluster that was set up anew begins with low
+    /// epochs.
     async fn refresh(self: &Arc<Self>) -> Result<(), Failure> {
+        let mut asked = self.ask_all()?;
+        let (mut owners, mut until): (Owners, Option<Instant>) = (vec![None; SLOTS], None);
+        let (mut untaken, mut failure) = (false, None);
+        while let Some(answer) = match until {
+            Some(until) => timeout_at(until, asked.join_next()).await.unwrap_or(None),
+            None => asked.join_next().await,
+        } {
+            match answer {
+                Ok(Ok(ranges)) => {
+                    until.get_or_insert_with(|| Instant::now() + OTHERS);
+                    untaken |= merge(&mut owners, &ranges);
+                    if untaken && self.is_newer(&owners) {
+                        self.set(&owners)?;
+                        untaken = false;
+                    }
+                }
+                Ok(Err(error)) => failure = Some(error),
+                Err(_) => {}
+            }
+        }
+        match (until, failure) {
+            (Some(_), _) if untaken => self.set(&owners),
+            (Some(_), _) => Ok(()),
+            (None, Some(failure)) => Err(failure),
+            (None, None) => Err(Failure::Redis(
+                (ErrorKind::Io, "no node of the cluster tells which slots it has").into(),
+            )),
+        }
+    }
+
+    fn is_newer(&self, owners: &Owners) -> bool {
+        let known = self.epochs.lock().unwrap_or_else(PoisonError::into_inner);
+        let newer = |(slot, owner): (usize, &Option<Owner>)| {
+            let known = known.get(slot).copied().unwrap_or(0);
+            owner.as_ref().is_some_and(|owner| owner.epoch > known)
+        };
+        owners.iter().enumerate().any(newer)
+    }
+
+    fn ask_all(&self) -> Result<JoinSet<Result<Vec<Range>, Failure>>, Failure> {
         let mut addresses: Vec<String> = self.seeds.iter().map(|seed| seed.addr().to_string()).collect();
         addresses.extend(
             self.links
@@ -203,36 +251,50 @@ impl Cluster {
         for address in addresses {
             let link = self.link_at(&address)?;
             asked.spawn(async move {
-                let mut cmd = redis::cmd("CLUSTER");
-                cmd.arg("SLOTS");
-                let answer = link.ask(&cmd, Instant::now() + ANSWER).await?;
-                Ok(ranges(&answer, &address)?)
+                let end = Instant::now() + ANSWER;
+                let cluster = |of| {
+                    let mut cmd = redis::cmd("CLUSTER");
+                    cmd.arg(of);
+                    cmd
+                };
+                let (slots, nodes) = (cluster("SLOTS"), cluster("NODES"));
+                let (slots, nodes) = tokio::join!(link.ask(&slots, end), link.ask(&nodes, end));
+                // Who may not ask for the nodes takes all owners for equals.
+                let mut ranges = ranges(&slots?, &epochs(nodes), &address)?;
+                ranges.retain(|range| range.last < SLOTS);
+                match ranges.is_empty() {
+                    true => Err(Failure::Redis(
+                        (ErrorKind::Io, "a node of the cluster knows of no slots").into(),
+                    )),
+                    false => Ok(ranges),
+                }
             });
         }
-        let mut failure = None;
-        while let Some(answer) = asked.join_next().await {
-            match answer {
-                Ok(Ok(ranges)) if !ranges.is_empty() => return self.set(ranges),
-                Ok(Err(error)) => failure = Some(error),
-                _ => {}
-            }
-        }
-        let nobody = || Failure::Redis((ErrorKind::Io, "no node of the cluster tells which slots it has").into());
-        Err(failure.unwrap_or_else(nobody))
+        Ok(asked)
     }
 
-    fn set(&self, ranges: Vec<Range>) -> Result<(), Failure> {
-        let mut slots = vec![None; SLOTS];
-        for Range { first, last, address } in &ranges {
-            let link = self.link_at(address)?;
-            if let Some(own) = slots.get_mut(*first..=*last) {
-                own.fill(Some(link));
-            }
+    fn set(&self, owners: &Owners) -> Result<(), Failure> {
+        let mut slots = Vec::with_capacity(SLOTS);
+        // Neighbours have one owner, as a rule.
+        let mut last: Option<(&str, Arc<Link>)> = None;
+        for owner in owners {
+            let Some(Owner { address, .. }) = owner else {
+                slots.push(None);
+                continue;
+            };
+            let link = match &last {
+                Some((known, link)) if *known == &**address => Arc::clone(link),
+                _ => self.link_at(address)?,
+            };
+            slots.push(Some(Arc::clone(&link)));
+            last = Some((address, link));
         }
+        let is_known = |address: &String| owners.iter().flatten().any(|owner| *owner.address == **address);
         let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_known = |address: &String| ranges.iter().any(|range| range.address == *address);
         links.retain(|address, _| is_known(address));
         drop(links);
+        let epochs = owners.iter().map(|owner| owner.as_ref().map_or(0, |owner| owner.epoch));
+        *self.epochs.lock().unwrap_or_else(PoisonError::into_inner) = epochs.collect();
         self.told.fetch_add(1, Ordering::Relaxed);
         self.slots.send_replace(slots.into());
         Ok(())
@@ -261,11 +323,52 @@ impl Drop for Refreshing {
 struct Range {
     first: usize,
     last: usize,
-    address: String,
+    address: Arc<str>,
+    /// Of several nodes that claim a slot the one with the highest has it. At least 1, so that it is above that of none.
+    epoch: u64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Owner {
+    epoch: u64,
+    address: Arc<str>,
+}
+
+/// The owner of each slot, if one is known.
+type Owners = Vec<Option<Owner>>;
+
+/// Has the owners of higher epochs take the place of others. Returns whether there was one.
+fn merge(owners: &mut Owners, ranges: &[Range]) -> bool {
+    let mut changed = false;
+    for range in ranges {
+        let slots = owners.get_mut(range.first..=range.last);
+        for slot in slots.into_iter().flatten() {
+            if slot.as_ref().is_none_or(|owner| owner.epoch < range.epoch) {
+                *slot = Some(Owner {
+                    epoch: range.epoch,
+                    address: Arc::clone(&range.address),
+                });
+                changed = true;
+            }
+        }
+    }
+    changed
+}
+
+/// The epoch of each node by its id, as `CLUSTER NODES` answers: `ID ADDRESS FLAGS PRIMARY PING PONG EPOCH LINK SLOTS..`
+fn epochs(answer: Result<Value, Failure>) -> HashMap<String, u64> {
+    let text = answer
+        .ok()
+        .and_then(|answer| redis::from_redis_value::<String>(answer).ok());
+    let epoch = |line: &str| {
+        let mut fields = line.split(' ');
+        Some((fields.next()?.to_owned(), fields.nth(5)?.parse().ok()?))
+    };
+    text.iter().flat_map(|text| text.lines()).filter_map(epoch).collect()
 }
 
 /// Reads what `CLUSTER SLOTS` answers. A node that does not know its own host leaves it out: it is the one that was asked.
-fn ranges(answer: &Value, asked: &str) -> RedisResult<Vec<Range>> {
+fn ranges(answer: &Value, epochs: &HashMap<String, u64>, asked: &str) -> RedisResult<Vec<Range>> {
     let malformed = || RedisError::from((ErrorKind::Parse, "a node of the cluster tells slots that are none"));
     let own_host = asked.rsplit_once(':').map_or(asked, |(host, _)| host);
     let range = |range: &Value| {
@@ -273,8 +376,12 @@ fn ranges(answer: &Value, asked: &str) -> RedisResult<Vec<Range>> {
         let [Value::Int(first), Value::Int(last), Value::Array(primary), ..] = &range[..] else {
             return None;
         };
-        let [host, Value::Int(port), ..] = &primary[..] else {
+        let [host, Value::Int(port), id @ ..] = &primary[..] else {
             return None;
+        };
+        let id = match id.first() {
+            Some(Value::BulkString(id)) => str::from_utf8(id).unwrap_or_default(),
+            _ => "",
         };
         let host = match host {
             Value::BulkString(host) if !host.is_empty() => String::from_utf8(host.clone()).ok()?,
@@ -284,7 +391,8 @@ fn ranges(answer: &Value, asked: &str) -> RedisResult<Vec<Range>> {
         Some(Range {
             first: usize::try_from(*first).ok()?,
             last: usize::try_from(*last).ok()?,
-            address: format!("{host}:{port}"),
+            address: format!("{host}:{port}").into(),
+            epoch: epochs.get(id).copied().unwrap_or(0).max(1),
         })
     };
     match answer {
@@ -332,6 +440,30 @@ mod tests {
     }
 
     #[test]
+    fn f_68_the_owner_of_the_highest_epoch_has_a_slot_whatever_the_order_of_views() {
+        let range = |first, last, address: &str, epoch| Range {
+            first,
+            last,
+            address: address.into(),
+            epoch,
+        };
+        let stale = [range(0, 99, "old:1", 3)];
+        let others = [range(0, 99, "new:1", 6), range(100, SLOTS - 1, "other:1", 2)];
+        for views in [[&stale[..], &others], [&others, &stale]] {
+            let mut owners: Owners = vec![None; SLOTS];
+            for view in views {
+                merge(&mut owners, view);
+            }
+            let owner = |slot: usize| owners[slot].as_ref().map(|owner| &*owner.address);
+            assert_eq!(
+                [owner(0), owner(99), owner(100)],
+                [Some("new:1"), Some("new:1"), Some("other:1")]
+            );
+            assert!(!merge(&mut owners, &stale), "nothing is undone");
+        }
+    }
+
+    #[test]
     fn a_host_that_is_left_out_is_the_one_that_was_asked() {
         let text = |text: &str| Value::BulkString(text.as_bytes().to_vec());
         let of = |host: Value| {
@@ -341,12 +473,18 @@ mod tests {
         let range = |address: &str| Range {
             first: 0,
             last: 5,
-            address: address.to_owned(),
+            address: address.into(),
+            epoch: 7,
         };
-        assert_eq!(ranges(&of(text("two")), "one:7000").ok(), Some(vec![range("two:7001")]));
-        assert_eq!(ranges(&of(text("")), "one:7000").ok(), Some(vec![range("one:7001")]));
-        assert_eq!(ranges(&of(Value::Nil), "one:7000").ok(), Some(vec![range("one:7001")]));
-        assert!(ranges(&of(Value::Int(1)), "one:7000").is_err());
-        assert!(ranges(&Value::Okay, "one:7000").is_err());
+        let epochs = epochs(Ok(text(
+            "id 127.0.0.1:7001@17001 myself,master - 0 0 7 connected 0-5\nother :7002@17002 slave id 0 0 3 connected",
+        )));
+        assert_eq!(epochs.get("other"), Some(&3));
+        let ranges = |answer: &Value| ranges(answer, &epochs, "one:7000");
+        assert_eq!(ranges(&of(text("two"))).ok(), Some(vec![range("two:7001")]));
+        assert_eq!(ranges(&of(text(""))).ok(), Some(vec![range("one:7001")]));
+        assert_eq!(ranges(&of(Value::Nil)).ok(), Some(vec![range("one:7001")]));
+        assert!(ranges(&of(Value::Int(1))).is_err());
+        assert!(ranges(&Value::Okay).is_err());
     }
 }
