@@ -16,8 +16,8 @@ use crate::error::StoreError;
 use crate::key::Client;
 use crate::method::Method;
 use crate::policy::Policy;
+use crate::store::Reply;
 use crate::store::stored::{StoredRule, decode_method, encode_method};
-use crate::store::{Charge, Reply};
 
 /// How many methods a command deletes the counters of.
 pub(super) const BATCH: usize = 250;
@@ -48,7 +48,7 @@ impl Written {
 }
 
 /// Methods, and what a call was judged by.
-type Judged = SmallVec<[(Method, Policy); 2]>;
+pub(super) type Judged = SmallVec<[(Method, Policy); 2]>;
 
 impl Methods {
     fn is_written(&self, method: Method, policy: Policy, generation: u64) -> bool {
@@ -108,27 +108,14 @@ impl RedisStore {
         Ok(rules)
     }
 
-    /// Has the names of the methods and their policies written, once the store has decided by them: in the background, since nobody waits for them.
-    pub(super) fn noting_methods<T: 'static>(
-        &self,
-        charges: &[Charge],
-        reply: Reply<Result<T, StoreError>>,
-    ) -> Reply<Result<T, StoreError>> {
+    /// Has the names of the methods and their policies written that the server lacks which has decided: in the background, since nobody
+    /// waits for them.
+    pub(super) fn note_methods(&self, mut judged: Judged) {
         let generation = self.generation();
-        let methods = charges.iter().map(|charge| (charge.key.method(), charge.policy));
-        let new: Judged = methods
-            .filter(|(method, policy)| !self.0.methods.is_written(*method, *policy, generation))
-            .collect();
-        if new.is_empty() {
-            return reply;
+        judged.retain(|(method, policy)| !self.0.methods.is_written(*method, *policy, generation));
+        if !judged.is_empty() {
+            self.clone().write(judged);
         }
-        let store = self.clone();
-        reply.map(move |answer| {
-            if answer.is_ok() {
-                store.write(new);
-            }
-            answer
-        })
     }
 
     /// Another one may stand for another server, or for one that has lost what it had.

@@ -31,7 +31,7 @@ use self::batch::{Answers, Batcher, Calls, Charges, Line};
 pub(super) use self::counters::Scan;
 use self::deny::{Denials, Look};
 use self::failure::{Failure, store_error};
-use self::methods::Methods;
+use self::methods::{Judged, Methods};
 use self::script::{Scripts, times, verdict, verdicts};
 use self::server::Server;
 use self::target::{Certificates, Location};
@@ -238,16 +238,22 @@ impl Store for RedisStore {
             None => None,
         };
         let (store, own) = (self.clone(), Charges::from_slice(charges));
-        let reply = Reply::pending(async move {
+        let judged: Judged = charges
+            .iter()
+            .map(|charge| (charge.key.method(), charge.policy))
+            .collect();
+        Reply::pending(async move {
             in_runtime()?;
             let end = store.end();
             let answer = store.decide(own, end).await;
             if let Some(asked) = asked {
                 asked.answered(&answer, std::time::Instant::now());
             }
+            if answer.is_ok() {
+                store.note_methods(judged);
+            }
             answer
-        });
-        self.noting_methods(charges, reply)
+        })
     }
 
     fn refuses(&self, charge: &Charge) -> Option<Verdict> {
