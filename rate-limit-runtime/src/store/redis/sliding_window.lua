@@ -128,17 +128,6 @@ local function replace(entries)
   redis.call('SET', key, value, 'KEEPTTL')
 end
 
--- Keeps the entries for a window of this length from now on.
-local function keep_for(longest)
-  kept, expiry = longest, now + 2 * longest
-  if current then
-    redis.call('SETRANGE', key, '1', struct.pack('<I7I7', expiry, kept))
-    redis.call('PEXPIRE', key, milliseconds(2 * kept))
-  else
-    rewrite(packed(1, length, newest), ring, size)
-  end
-end
-
 local sliding_window = {}
 
 function sliding_window.decide(of, weight, count, span, take)
@@ -169,7 +158,13 @@ function sliding_window.decide(of, weight, count, span, take)
     if wait > 0 then
       -- The entries count on, also under a longer window than they were written under.
       if take and (kept < window or expiry < newest + kept) then
-        keep_for(math.max(kept, window))
+        kept, expiry = math.max(kept, window), now + 2 * math.max(kept, window)
+        if current then
+          redis.call('SETRANGE', key, '1', struct.pack('<I7I7', expiry, kept))
+          redis.call('PEXPIRE', key, milliseconds(2 * kept))
+        else
+          rewrite(packed(1, length, newest), ring, size)
+        end
       end
       local free = cost > 1 and math.max(count - length + count_until(now - window), 0) or 0
       return 'D', free, wait, reset_after

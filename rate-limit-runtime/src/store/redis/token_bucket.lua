@@ -45,7 +45,7 @@ end
 local function store_bucket(key)
   local keep = math.max(full_at - now, 0) + (timed and LATENESS or 0)
   local value = (timed and 'e' or 'b') .. struct.pack('<I7I7I7I7', full_at, refill, taken, changed_at)
-  redis.call('SET', key, value, 'PX', milliseconds(keep))
+  redis.call('SET', key, value, 'PX', string.format('%.0f', math.ceil(keep / 1000) + 1))
 end
 
 -- As many tokens at the refill `to` as `time` is at the refill `from`, rounded up. The product may be above what is
@@ -53,16 +53,6 @@ end
 local function scaled(time, to, from)
   local rest = math.fmod(time, from)
   return math.min(quotient(time, from) * to + math.ceil(rest * to / from), LONGEST)
-end
-
--- Keeps what is missing as it was, if the clock stepped back since the last change. Returns whether it did.
-local function heal_bucket()
-  if changed_at <= now then
-    return false
-  end
-  full_at = full_at > changed_at and now + full_at - changed_at or math.min(full_at, now)
-  changed_at = now
-  return true
 end
 
 local token_bucket = {}
@@ -75,9 +65,14 @@ function token_bucket.decide(key, cost, capacity, own, take, at)
   if failed then
     return failed
   end
-  if heal_bucket() and take and refill > 0 then
-    -- For good, also at a refusal, or the client would wait until the clock is where it was.
-    store_bucket(key)
+  if changed_at > now then
+    -- The clock stepped back since: what is missing stays as it was. For good, also at a refusal, or the client would
+    -- wait until the clock is where it was.
+    full_at = full_at > changed_at and now + full_at - changed_at or math.min(full_at, now)
+    changed_at = now
+    if take then
+      store_bucket(key)
+    end
   end
   local pace = refill > 0 and math.min(refill, own) or own
   local owed = math.max(full_at - changed_at, 0)
@@ -123,11 +118,12 @@ function token_bucket.settle(key, change, hit, cost)
   if failed then
     return failed
   end
-  local healed = heal_bucket()
+  if changed_at > now then
+    full_at = full_at > changed_at and now + full_at - changed_at or math.min(full_at, now)
+    changed_at = now
+    store_bucket(key)
+  end
   if full_at <= now or hit > taken then
-    if healed then
-      store_bucket(key)
-    end
     return
   end
   -- What later hits took stays missing.
