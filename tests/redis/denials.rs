@@ -262,7 +262,7 @@ async fn f_57_a_login_by_three_rules_that_is_refused_at_full_speed_costs_the_ser
     let start = Instant::now();
     let mut refused = 0;
     while start.elapsed() < ms(1_500) {
-        for _ in 0..50 {
+        for _ in 0..100 {
             let refusal = limiter.check_all(&rules).await.expect_err("ten are used");
             assert_eq!(refusal.policy().count(), 10, "by the rule that refuses");
             refused += 1;
