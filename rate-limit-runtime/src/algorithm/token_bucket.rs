@@ -42,17 +42,9 @@ impl Take {
     fn event(&self, now: u64) -> u64 {
         self.at.map_or(now, |at| at.min(now))
     }
-
-    fn whole(&self) -> u64 {
-        self.refill * u64::from(self.capacity)
-    }
-
-    fn takes(&self) -> u64 {
-        self.refill * u64::from(self.cost)
-    }
 }
 
-/// The most that conversion leaves owed: the longest time that a policy may have.
+/// The longest time that a policy may have, and the most that conversion makes of what is owed.
 const LONGEST: u64 = Policy::MAX_WINDOW.as_micros() as u64;
 
 /// How long a bucket is kept for events that come late, after it is full and after its last change.
@@ -75,8 +67,10 @@ impl Bucket {
                 reset_after: missing,
             };
         }
-        let left = self.after(now, take).saturating_sub(take.event(now));
-        let remaining = (take.whole().saturating_sub(left) / take.refill) as u32;
+        let (full_at, refill) = self.after(now, take);
+        let left = full_at.saturating_sub(take.event(now));
+        let whole = refill * u64::from(take.capacity);
+        let remaining = (whole.saturating_sub(left) / refill) as u32;
         Answer::Fits {
             // One more call may fit though more is owed than this policy sees.
             remaining: if take.cost == 0 {
@@ -84,7 +78,7 @@ impl Bucket {
             } else {
                 remaining
             },
-            reset_after: left.min(take.whole()),
+            reset_after: left.min(whole),
         }
     }
 
@@ -98,9 +92,10 @@ impl Bucket {
             };
         }
         let taken = if self.taken == 0 { now } else { self.taken };
+        let (full_at, refill) = self.after(now, take);
         *self = Self {
-            full_at: self.after(now, take),
-            refill: take.refill,
+            full_at,
+            refill,
             changed_at: now,
             taken: taken + u64::from(take.cost),
             late: self.late || take.at.is_some(),
@@ -199,21 +194,22 @@ impl Bucket {
         }
     }
 
-    /// When the bucket is full once a charge is taken, by the refill of the charge.
-    fn after(&self, now: u64, take: Take) -> u64 {
+    /// When the bucket is full once a charge is taken, and the refill that this is reckoned by: that of the charge, or a
+    /// faster one where more tokens are owed than fit in the longest time at that.
+    fn after(&self, now: u64, take: Take) -> (u64, u64) {
+        let event = take.event(now);
         let open = self.open(now, take.refill);
-        let full = match open.checked_sub(now) {
-            Some(missing) if missing > 0 && take.refill > self.pace(take.refill) => {
-                now + scaled(missing, take.refill, self.refill)
-            }
-            _ => open,
-        };
-        full.max(take.event(now)) + take.takes()
+        let missing = open.saturating_sub(event);
+        let (mut full, mut refill) = (open.max(event), take.refill);
+        if missing > 0 && take.refill > self.pace(take.refill) {
+            refill = refill.min((LONGEST / missing.div_ceil(self.refill)).max(self.refill));
+            full = event + scaled(missing, refill, self.refill);
+        }
+        (full + refill * u64::from(take.cost), refill)
     }
 }
 
 /// As many tokens at the refill `to` as `time` is at the refill `from`, rounded up, against the client.
 fn scaled(time: u64, to: u64, from: u64) -> u64 {
-    let time = (u128::from(time) * u128::from(to)).div_ceil(u128::from(from));
-    time.min(u128::from(LONGEST)) as u64
+    (u128::from(time) * u128::from(to)).div_ceil(u128::from(from)) as u64
 }

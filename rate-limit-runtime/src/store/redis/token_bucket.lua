@@ -11,17 +11,17 @@
 -- of the last, and no more of them missing than its capacity.
 
 local LATENESS = 86400000000
--- The longest time of a policy, the most that conversion leaves owed.
+-- The longest time of a policy, and the most that conversion makes of what is owed.
 local LONGEST = 3153600000000000
 
-local full_at, refill, taken, changed_at, timed
+local full_at, refill, taken, changed_at, timed, of_before
 -- What was decided last.
 local bucket_key, bucket_cost, bucket_refill, bucket_full, bucket_timed
 
 local function load_bucket(key)
   local value = redis.call('GET', key)
   if not value then
-    full_at, refill, taken, changed_at, timed = 0, 0, 0, 0, false
+    full_at, refill, taken, changed_at, timed, of_before = 0, 0, 0, 0, false, false
     return
   end
   local tag = string.sub(value, 1, 1)
@@ -36,8 +36,8 @@ local function load_bucket(key)
   else
     return foreign()
   end
-  timed = tag == 'e' or tag == 'E'
-  if full_at >= IMPLAUSIBLE or changed_at >= IMPLAUSIBLE or refill == 0 then
+  timed, of_before = tag == 'e' or tag == 'E', tag == 'B' or tag == 'E'
+  if full_at >= IMPLAUSIBLE or changed_at >= IMPLAUSIBLE or taken >= IMPLAUSIBLE or refill == 0 or refill > LONGEST then
     return foreign()
   end
 end
@@ -52,7 +52,7 @@ end
 -- exact here, by one microsecond.
 local function scaled(time, to, from)
   local rest = math.fmod(time, from)
-  return math.min(quotient(time, from) * to + math.ceil(rest * to / from), LONGEST)
+  return quotient(time, from) * to + math.ceil(rest * to / from)
 end
 
 local token_bucket = {}
@@ -66,13 +66,14 @@ function token_bucket.decide(key, cost, capacity, own, take, at)
     return failed
   end
   if changed_at > now then
-    -- The clock stepped back since: what is missing stays as it was. For good, also at a refusal, or the client would
-    -- wait until the clock is where it was.
+    -- The clock stepped back since: what is missing stays as it was.
     full_at = full_at > changed_at and now + full_at - changed_at or math.min(full_at, now)
-    changed_at = now
-    if take then
-      store_bucket(key)
-    end
+    changed_at, of_before = now, true
+  end
+  if of_before and take then
+    -- For good, also at a refusal, or the client would wait until the clock is where it was, and what a smaller capacity
+    -- sees missing of a value that does not tell when it changed would never come back.
+    store_bucket(key)
   end
   local pace = refill > 0 and math.min(refill, own) or own
   local owed = math.max(full_at - changed_at, 0)
@@ -87,15 +88,18 @@ function token_bucket.decide(key, cost, capacity, own, take, at)
     return 'D', free, missing - pace * (capacity - cost), missing
   end
 
-  -- When it is full after the charge, by the refill of the charge.
-  local full = owed > 0 and changed_at + owed or full_at
-  if full > now and own > pace then
-    full = now + scaled(full - now, own, refill)
+  -- When it is full after the charge, by the refill of the charge, or by a faster one where more tokens are owed than fit
+  -- in the longest time at that.
+  local full, by = owed > 0 and changed_at + owed or full_at, own
+  if full > event and own > pace then
+    local lacks = full - event
+    by = math.min(own, math.max(refill, quotient(LONGEST, quotient(lacks - 1, refill) + 1)))
+    full = event + scaled(lacks, by, refill)
   end
-  full = math.max(full, event) + own * cost
-  bucket_key, bucket_cost, bucket_refill, bucket_full, bucket_timed = key, cost, own, full, timed or at ~= nil
-  local whole, left = own * capacity, full - event
-  local remaining = quotient(math.max(whole - left, 0), own)
+  full = math.max(full, event) + by * cost
+  bucket_key, bucket_cost, bucket_refill, bucket_full, bucket_timed = key, cost, by, full, timed or at ~= nil
+  local whole, left = by * capacity, full - event
+  local remaining = quotient(math.max(whole - left, 0), by)
   if cost == 0 then
     -- One more call may fit though more is owed than this policy sees.
     remaining = math.max(remaining, math.min(free, 1))
