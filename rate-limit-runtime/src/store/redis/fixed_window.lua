@@ -34,9 +34,13 @@ local function several_windows(key, value, length)
     return foreign()
   end
   for _, window in ipairs(windows) do
-    if window[2] >= IMPLAUSIBLE or window[3] > total or window[4] > total - window[3] then
+    if window[1] == 0 or window[1] >= IMPLAUSIBLE or window[2] >= IMPLAUSIBLE or window[3] > total
+      or window[4] > total - window[3] then
       return foreign()
     end
+  end
+  if total >= IMPLAUSIBLE or counted_at >= IMPLAUSIBLE then
+    return foreign()
   end
 
   local function next_end(of)
@@ -80,7 +84,7 @@ local function several_windows(key, value, length)
 
   -- Lets no window from before the clock stepped back hold anybody up beyond the one that is counted now.
   function self.heal(take)
-    local healed = false
+    local healed = counted_at > now
     for _, window in ipairs(windows) do
       if window[2] > now + window[1] then
         window[2], healed = next_end(window[1]), true
@@ -170,8 +174,8 @@ function fixed_window.decide(key, cost, count, length, take)
   end
   if not value then
     total, base, used, window_end = now, now, 0, next_end
-  elseif tag == 102 and known == length and counted_at <= now and window_end <= now + length and base <= total
-    and used <= total - base then
+  elseif tag == 102 and known == length and counted_at <= now and window_end <= now + length
+    and total < IMPLAUSIBLE and base <= total and used <= total - base then
     if window_end <= now then
       total = math.max(total, now)
       base, used, window_end = total, 0, next_end
