@@ -22,14 +22,14 @@ async fn a_changed_count_converts_the_log_in_place_and_keeps_its_hits() {
     let clock = ManualClock::new();
     let limiter = turned_by(&clock, &server).await;
     let mut times = Vec::new();
-    // A ring keeps its size while it has hits that a list has no room for, or a list's count is not asked for.
+    // A ring keeps its size while it has hits: another policy may ask for as many.
     let sizes = [
         None,
         None,
         Some(129),
         Some(1_000),
         Some(1_000),
-        None,
+        Some(1_000),
         Some(1_000),
         Some(1_000),
     ];
@@ -94,7 +94,15 @@ async fn a_full_log_survives_every_change_of_count() {
     assert!(admits(&limiter, rule(5, "a")).await);
     let log = probe.log(&probe.key().await).await.expect("it is there");
     assert_eq!(log.entries, [&times[296..], &[clock.now()]].concat());
-    assert_eq!(log.ring, None);
+    assert_eq!(log.ring, Some(300));
+    clock.advance(MINUTE);
+    assert!(admits(&limiter, rule(5, "a")).await);
+    let log = probe.log(&probe.key().await).await.expect("it is there");
+    assert_eq!(
+        (log.entries, log.ring),
+        (vec![clock.now()], None),
+        "nothing counted any more"
+    );
 }
 
 #[tokio::test]

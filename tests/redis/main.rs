@@ -36,6 +36,7 @@ mod scripts;
 mod sentinel;
 mod servers;
 mod settlement;
+mod several_policies;
 mod stacks;
 mod stopwatch;
 mod tls;

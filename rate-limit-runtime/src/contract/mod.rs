@@ -25,7 +25,7 @@ use std::time::Duration;
 
 pub use self::backlog::check_backlog;
 pub use self::ledger::Ledger;
-pub use self::two_policies::{TwoPolicies, check_two_policies};
+pub use self::two_policies::{TwoPolicies, check_policies, check_two_policies};
 use crate::clock::ManualClock;
 use crate::key::{Client, Key};
 use crate::method::Method;

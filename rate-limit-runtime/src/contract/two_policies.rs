@@ -15,6 +15,8 @@ use crate::verdict::Verdict;
 
 /// How many counters are asked at once.
 const TOGETHER: usize = 8;
+/// The farthest that the clock jumps, in microseconds, half as far at a step back.
+const LONGEST_JUMP: u64 = 40 * 86_400_000_000;
 
 /// What became of the calls of [`check_two_policies`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,8 +49,26 @@ pub async fn check_two_policies(
     let pairs = pairs(algorithm);
     for (seed, pair) in (1..).zip(&pairs) {
         let share = calls / pairs.len() as u64;
-        History::new(store, clock, *pair, seed, &mut told).run(share).await;
+        History::new(store, clock, pair, seed, &mut told).run(share).await;
     }
+    told
+}
+
+/// As [`check_two_policies`], with these policies, all of one algorithm, drawn by this seed. One call in sixteen may weigh as much as
+/// its policy admits.
+///
+/// # Panics
+///
+/// As [`check_two_policies`], and if there is no policy.
+pub async fn check_policies(
+    store: &dyn Store,
+    clock: &ManualClock,
+    policies: &[Policy],
+    seed: u64,
+    calls: u64,
+) -> TwoPolicies {
+    let mut told = TwoPolicies::default();
+    History::new(store, clock, policies, seed, &mut told).run(calls).await;
     told
 }
 
@@ -88,7 +108,7 @@ fn pairs(algorithm: Algorithm) -> Vec<[Policy; 2]> {
 struct History<'a> {
     store: &'a dyn Store,
     clock: &'a ManualClock,
-    pair: [Policy; 2],
+    policies: Vec<Policy>,
     counters: Vec<(Key, Ledger)>,
     draw: Box<dyn FnMut(u64) -> u64 + Send>,
     told: &'a mut TwoPolicies,
@@ -98,15 +118,15 @@ impl<'a> History<'a> {
     fn new(
         store: &'a dyn Store,
         clock: &'a ManualClock,
-        pair: [Policy; 2],
+        policies: &[Policy],
         seed: u64,
         told: &'a mut TwoPolicies,
     ) -> Self {
-        let counters = (0..TOGETHER).map(|_| (fresh_key(), Ledger::new(&pair)));
+        let counters = (0..TOGETHER).map(|_| (fresh_key(), Ledger::new(policies)));
         Self {
             store,
             clock,
-            pair,
+            policies: policies.to_vec(),
             counters: counters.collect(),
             draw: Box::new(draws(seed)),
             told,
@@ -124,18 +144,18 @@ impl<'a> History<'a> {
                 }
             }
             match (refused, (self.draw)(8)) {
-                (Some((which, charge, wait)), 0) => self.wait(which, charge, wait).await,
+                (Some((which, charge, wait)), 0) if wait <= LONGEST_JUMP => self.wait(which, charge, wait).await,
                 _ => self.go_on(),
             }
         }
     }
 
     fn charge(&mut self, which: usize) -> Charge {
-        let policy = self.pair[(self.draw)(2) as usize];
-        let cost = if (self.draw)(2) == 0 {
-            1
-        } else {
-            1 + (self.draw)(9) as u32
+        let policy = self.policies[(self.draw)(self.policies.len() as u64) as usize];
+        let cost = match (self.draw)(16) {
+            0..8 => 1,
+            8..15 => 1 + (self.draw)(9) as u32,
+            _ => 1 + (self.draw)(policy.count().into()) as u32,
         };
         Charge::new(self.counters[which].0, policy, cost)
     }
@@ -164,7 +184,7 @@ impl<'a> History<'a> {
             Verdict::Allowed { .. } => {
                 self.told.admitted += 1;
                 if let Err(error) = ledger.admit(now, charge.policy, charge.cost) {
-                    panic!("{:?}: too many are admitted: {error}", self.pair);
+                    panic!("{:?}: too many are admitted: {error}", self.policies);
                 }
                 None
             }
@@ -176,7 +196,7 @@ impl<'a> History<'a> {
                 assert!(
                     *retry_after <= longest + 1_000,
                     "{:?}: {} refuses for {retry_after}, longer than its own {longest}",
-                    self.pair,
+                    self.policies,
                     charge.policy
                 );
                 Some(*retry_after)
@@ -198,16 +218,16 @@ impl<'a> History<'a> {
                 matches!(verdict, Verdict::Allowed { .. }),
                 admitted,
                 "{:?}: after a wait of {wait}: {charge:?}: {verdict:?}",
-                self.pair
+                self.policies
             );
         }
         self.told.waited += 1;
     }
 
     fn go_on(&mut self) {
-        let spans = self.pair.map(|policy| policy.window().as_micros() as u64);
-        let shortest = spans[0].min(spans[1]);
-        let longest = spans[0].max(spans[1]);
+        let spans = || self.policies.iter().map(|policy| policy.window().as_micros() as u64);
+        let shortest = spans().min().unwrap_or_default().max(40);
+        let longest = spans().max().unwrap_or_default().min(LONGEST_JUMP);
         let on = match (self.draw)(200) {
             0 => 2 * longest,
             1 => {

@@ -116,7 +116,7 @@ impl Counter {
     fn keep_for(&mut self, now: u64, policy: &Policy) {
         match &mut self.state {
             _ if self.policy.algorithm() != policy.algorithm() => {}
-            State::Log(log) if policy.span() > self.policy.span() => {
+            State::Log(log) if policy.span() > self.policy.span() || policy.count() > self.policy.count() => {
                 log.change_numbers();
                 self.policy = self.policy.widened_to(*policy);
             }

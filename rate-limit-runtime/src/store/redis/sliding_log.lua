@@ -28,22 +28,26 @@ repeat
     else
       oldest, at = call('GETRANGE', key, tostring(first), tostring(first + 55)), 1
     end
-    if at == 8 then
-      newest = read('<I7', oldest)
-    else
-      newest = read('<I7', call('GETRANGE', key, tostring(last), tostring(last + 6)))
+    newest = at == 8 and oldest or call('GETRANGE', key, tostring(last), tostring(last + 6))
+    if #newest < 7 or #oldest < at + 6 then
+      break
     end
+    newest = read('<I7', newest)
     if newest > now + 1000 or expiry < newest + window then
       break
     end
-    local expired, known = 0, math.min((#oldest - at + 1) / 7, length)
+    local expired, known = 0, math.min(math.floor((#oldest - at + 1) / 7), length)
     local entry = read('<I7', oldest, at)
     if length >= count then
       -- The entry that is in the way. It is not the oldest in a ring that had a larger count.
       local way = entry
       if length > count then
         local from = 27 + 7 * ((head + length - count) % size)
-        way = read('<I7', call('GETRANGE', key, tostring(from), tostring(from + 6)))
+        way = call('GETRANGE', key, tostring(from), tostring(from + 6))
+        if #way < 7 then
+          break
+        end
+        way = read('<I7', way)
       end
       if way + window > now then
         return pack('<I2I4I7I7', 68, 0, way + window - now, newest + window - now)

@@ -19,10 +19,11 @@ local key, value, ring, expiry, kept, size, head, length, head_bytes, current
 local window, limit, newest, live, cost
 
 -- Reads the header, and of a list the entries too. Returns an error reply if the value is of something else.
-local function load(of, read_header_only)
+local function load(of)
   key, ring, expiry, kept, length, current = of, false, nil, 0, 0, true
-  value = read_header_only and redis.call('GETRANGE', key, '0', '26') or redis.call('GET', key)
-  if not value or value == '' then
+  -- More than any list has; a ring may be long.
+  value = redis.call('GETRANGE', key, '0', '1023')
+  if value == '' then
     return
   end
   local tag = string.sub(value, 1, 1)
@@ -48,7 +49,7 @@ local function load(of, read_header_only)
       return foreign()
     end
   else
-    if read_header_only then
+    if #value == 1024 then
       value = redis.call('GET', key)
     end
     length = (#value - head_bytes) / 7
@@ -67,6 +68,9 @@ local function entry(i)
   if ring then
     local from = head_bytes + 7 * ((head + i - 1) % size)
     local packed = redis.call('GETRANGE', key, string.format('%.0f', from), string.format('%.0f', from + 6))
+    if #packed < 7 then
+      error(foreign())
+    end
     return (struct.unpack('<I7', packed))
   end
   return (struct.unpack('<I7', value, head_bytes + 7 * i - 6))
@@ -128,18 +132,37 @@ local function replace(entries)
   redis.call('SET', key, value, 'KEEPTTL')
 end
 
+-- How many entries the layout has room for.
+local function room()
+  return ring and math.max(size, LIST_MAX) or LIST_MAX
+end
+
+-- Keeps the entries for a window of this length from now on, as many as the policy counts.
+local function keep_for(longest)
+  kept, expiry = longest, now + 2 * longest
+  if current and limit <= room() then
+    redis.call('SETRANGE', key, '1', struct.pack('<I7I7', expiry, kept))
+    redis.call('PEXPIRE', key, milliseconds(2 * kept))
+  else
+    rewrite(packed(1, length, newest), ring or limit > LIST_MAX, math.max(limit, room()))
+  end
+end
+
 local sliding_window = {}
 
 function sliding_window.decide(of, weight, count, span, take)
   if weight > count then
     return 'I'
   end
-  local failed = load(of, count > LIST_MAX)
+  local failed = load(of)
   if failed then
     return failed
   end
   cost, limit, window = weight, count, span
   newest = length > 0 and entry(length) or 0
+  if newest >= IMPLAUSIBLE then
+    return foreign()
+  end
   -- Entries further ahead were written before the clock stepped back. They are brought back to now, for good, so that
   -- nobody waits longer than one window for them.
   if newest > now + AHEAD then
@@ -157,14 +180,8 @@ function sliding_window.decide(of, weight, count, span, take)
     local wait = math.min(entry(length - in_the_way + 1), newest) + window - now
     if wait > 0 then
       -- The entries count on, also under a longer window than they were written under.
-      if take and (kept < window or expiry < newest + kept) then
-        kept, expiry = math.max(kept, window), now + 2 * math.max(kept, window)
-        if current then
-          redis.call('SETRANGE', key, '1', struct.pack('<I7I7', expiry, kept))
-          redis.call('PEXPIRE', key, milliseconds(2 * kept))
-        else
-          rewrite(packed(1, length, newest), ring, size)
-        end
+      if take and (kept < window or limit > room() or expiry < newest + kept) then
+        keep_for(math.max(kept, window))
       end
       local free = cost > 1 and math.max(count - length + count_until(now - window), 0) or 0
       return 'D', free, wait, reset_after
@@ -185,19 +202,17 @@ function sliding_window.charge()
   if expired == length then
     longest = window
   end
-  local room = limit > LIST_MAX and limit or LIST_MAX
-  if ring and expired < length then
-    room = math.max(room, size)
-  end
-  expired = math.max(expired, length + cost - room)
+  local slots = math.max(limit, expired < length and room() or LIST_MAX)
+  expired = math.max(expired, length + cost - slots)
   local stays = length - expired
-  local as_ring = limit > LIST_MAX or (ring and (stays + cost > LIST_MAX or longest > window))
+  -- A ring stays one until its log is empty: another policy may count as much as it has room for.
+  local as_ring = limit > LIST_MAX or (ring and stays > 0)
   local hit = math.max(now, newest + 1)
   local added = string.rep(struct.pack('<I7', hit), cost)
   local lasts = current and kept == longest and expiry and expiry - now >= kept and expiry - now <= 2 * kept
-  if stays == 0 or ring ~= as_ring or not current or (ring and size ~= room) then
+  if stays == 0 or ring ~= as_ring or not current or (ring and size ~= slots) then
     kept = longest
-    rewrite(packed(expired + 1, length, newest) .. added, as_ring, room)
+    rewrite(packed(expired + 1, length, newest) .. added, as_ring, slots)
   elseif ring then
     head = (head + expired) % size
     for i = 0, cost - 1 do
@@ -221,7 +236,7 @@ function sliding_window.charge()
 end
 
 function sliding_window.settle(of, change, hit)
-  local failed = load(of, true)
+  local failed = load(of)
   if failed then
     return failed
   end
@@ -246,7 +261,7 @@ function sliding_window.settle(of, change, hit)
 end
 
 function sliding_window.load(of)
-  return load(of, true)
+  return load(of)
 end
 
 -- The entries later than `time`, packed, none of them ahead of now.
