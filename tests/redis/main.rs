@@ -19,6 +19,7 @@ mod expiry;
 mod faults;
 mod foreign;
 mod forget;
+mod garbage;
 mod grid;
 mod healing;
 mod instances;
