@@ -12,5 +12,6 @@ mod faults;
 mod housekeeping;
 mod listing;
 mod reload;
+mod rolling;
 mod servers;
 mod within;

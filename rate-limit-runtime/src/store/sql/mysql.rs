@@ -268,6 +268,21 @@ impl MySql {
         match seen.untaken(charge) {
             Untaken::Refused(charged) => Ok(charged),
             Untaken::Take(charged, change) if self.swap(connection, charge, &change).await? => Ok(charged),
+            Untaken::Take(..) => self.take_locked(connection, charge).await,
+            Untaken::LostRace => Err(Trouble::LostRace),
+        }
+    }
+
+    /// Takes from a row that is changed by others all the time: it is locked first, so that all get their turn.
+    async fn take_locked(&self, connection: &mut MySqlConnection, charge: &Charge) -> Result<Charged, Trouble> {
+        let mut transaction = connection.begin().await.map_err(trouble)?;
+        let seen = self.see_locked(&mut transaction, charge).await?;
+        match seen.locked(charge) {
+            Untaken::Refused(charged) => Ok(charged),
+            Untaken::Take(charged, change) if self.swap(&mut transaction, charge, &change).await? => {
+                transaction.commit().await.map_err(trouble)?;
+                Ok(charged)
+            }
             Untaken::Take(..) | Untaken::LostRace => Err(Trouble::LostRace),
         }
     }

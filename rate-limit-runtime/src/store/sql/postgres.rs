@@ -47,6 +47,7 @@ struct Statements {
     take: Arc<str>,
     read: Arc<str>,
     swap: Arc<str>,
+    lock: Arc<str>,
     reset: Arc<str>,
     refund: Arc<str>,
 }
@@ -103,6 +104,11 @@ impl Statements {
             WHERE b.client = $1 AND b.method = $2 AND b.full_at = $3 AND b.refill = $4 AND b.changed_at = $5",
             limits = limits!("$9"),
         );
+        let lock = format!(
+            "WITH {limits} UPDATE rate_limit b SET full_at = b.full_at FROM limits WHERE b.client = $1 AND b.method = $2
+            RETURNING b.full_at, b.refill, b.changed_at, {now} AS now",
+            limits = limits!("$3"),
+        );
         // $3 the hit, $4 the refill that it was taken by. What later hits took is what `full_at` moved on since, or more.
         let settle = |left: &str, limits: &str| {
             format!(
@@ -118,6 +124,7 @@ impl Statements {
             take: take.into(),
             read: read.into(),
             swap: swap.into(),
+            lock: lock.into(),
             reset: settle(&reset, limits!("$5")).into(),
             refund: settle(&refunded, limits!("$5")).into(),
         }
@@ -237,7 +244,8 @@ impl Postgres {
             None => match Seen::read(row).map_err(trouble)?.untaken(charge) {
                 Untaken::Refused(charged) => Ok(charged),
                 Untaken::Take(charged, swap) if self.swap(connection, charge, &swap, wait).await? => Ok(charged),
-                Untaken::Take(..) | Untaken::LostRace => Err(Trouble::LostRace),
+                Untaken::Take(..) => self.take_locked(connection, charge, wait).await,
+                Untaken::LostRace => Err(Trouble::LostRace),
             },
         }
     }
@@ -275,6 +283,33 @@ impl Postgres {
             self.swap(connection, charge, swap, wait).await?;
         }
         Ok(())
+    }
+
+    /// Takes from a row that is changed by others all the time: it is locked first, so that all get their turn.
+    async fn take_locked(
+        &self,
+        connection: &mut PgConnection,
+        charge: &Charge,
+        wait: Duration,
+    ) -> Result<Charged, Trouble> {
+        let mut transaction = connection.begin().await.map_err(trouble)?;
+        let columns = Columns::of(&charge.key);
+        let row = query(AssertSqlSafe(Arc::clone(&self.statements().lock)))
+            .bind(columns.client)
+            .bind(columns.method)
+            .bind(milliseconds(wait))
+            .fetch_optional(&mut *transaction)
+            .await
+            .map_err(trouble)?;
+        let seen = Seen::read(&row.ok_or(Trouble::LostRace)?).map_err(trouble)?;
+        match seen.locked(charge) {
+            Untaken::Refused(charged) => Ok(charged),
+            Untaken::Take(charged, change) if self.swap(&mut transaction, charge, &change, wait).await? => {
+                transaction.commit().await.map_err(trouble)?;
+                Ok(charged)
+            }
+            Untaken::Take(..) | Untaken::LostRace => Err(Trouble::LostRace),
+        }
     }
 
     /// Puts a row in the place of another. Returns whether that was still there.

@@ -194,13 +194,27 @@ impl Seen {
         let Some(from) = self.row else {
             return Untaken::LostRace;
         };
-        let mut charged = self.unasked(charge);
+        let charged = self.unasked(charge);
         if matches!(charged.answer, Answer::Refused { .. }) {
             return Untaken::Refused(charged);
         }
         if from.refill == charge.policy.span() as i64 && from.changed_at <= self.now {
             return Untaken::LostRace;
         }
+        self.take_from(from, charge, charged)
+    }
+
+    /// As [`untaken`](Self::untaken), of a row that is locked: it was read after whatever changed it.
+    pub(super) fn locked(&self, charge: &Charge) -> Untaken {
+        let charged = self.unasked(charge);
+        match self.row {
+            None => Untaken::LostRace,
+            Some(_) if matches!(charged.answer, Answer::Refused { .. }) => Untaken::Refused(charged),
+            Some(from) => self.take_from(from, charge, charged),
+        }
+    }
+
+    fn take_from(&self, from: Row, charge: &Charge, mut charged: Charged) -> Untaken {
         let mut bucket = self.bucket();
         bucket.charge(self.now as u64, take(charge));
         let to = Row::of(bucket);
