@@ -70,10 +70,14 @@ impl RedisStore {
             }
         }
         let (store, method) = (self.clone(), charges[0].key.method().name());
+        // Others may have been refused by what is given back now.
+        let changing = self.0.denials.as_ref().map(|denials| denials.changing(&settlements));
         // It goes on if the time of the call is over, or its caller gone.
         let given_back = tokio::spawn(async move {
             let end = Instant::now() + store.0.deadline;
-            if let Err(error) = store.settle_until(settlements, end).await {
+            let given_back = store.settle_until(settlements, end).await;
+            drop(changing);
+            if let Err(error) = given_back {
                 log_throttled!(warn, method, %error, "a call that was refused stays charged by one of its rules");
             }
         });
