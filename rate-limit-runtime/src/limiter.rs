@@ -503,6 +503,8 @@ impl Limiter {
                 // It stays in its place, so that each rule is settled as its own.
                 if self.mode(rule) != OnStoreError::Local {
                     charge.cost = 0;
+                    // A block that a rule began which is local on the same counter is not for it either.
+                    charge.observe = true;
                 }
                 charge
             })

@@ -550,3 +550,17 @@ async fn f_27_a_decision_tells_who_decided() {
     );
     assert_eq!(by().await, (false, Some(DecidedBy::Store)));
 }
+
+/// An open rule asks for nothing while the store fails, also where a local one on its counter has begun a block.
+#[tokio::test]
+async fn f_05_an_open_rule_is_refused_by_no_block_of_a_local_one() {
+    let world = World::of(1);
+    let blocking = Policy::sliding_window(1, Duration::from_secs(60)).block(Duration::from_secs(600));
+    world.fails(true);
+    assert_eq!(world.admits(0, rule(blocking, "a"), 2).await, 1);
+    let open = rule(blocking, "a").on_store_error(OnStoreError::Open);
+    let stack = [open, per_minute(5, "b").place(1)];
+    assert!(world.instances[0].check_all(&stack).await.is_ok());
+    let local = [rule(blocking, "a"), per_minute(5, "b").place(1)];
+    assert!(world.instances[0].check_all(&local).await.is_err());
+}
