@@ -23,7 +23,9 @@ impl Judged {
         let shown = || format!("{policy}: {}", value.escape_ascii());
         let charge = |cost| Charge::new(key("a"), policy, cost);
         let settle = |change| Settlement::new(key("a"), policy, change);
-        let upto = rate_limit::Change::Reset { upto: Hit::from_raw(NOW) };
+        let upto = rate_limit::Change::Reset {
+            upto: Hit::from_raw(NOW),
+        };
         let refund = rate_limit::Change::Refund {
             hit: Hit::from_raw(NOW),
             cost: 1,
@@ -80,7 +82,11 @@ async fn f_01_values_cut_short_or_of_chance_are_named_or_judged() {
     for pair in policies {
         let _: () = judged.probe.ask("FLUSHALL").await;
         for policy in [pair[0], pair[1], pair[0]] {
-            judged.store.acquire(&[Charge::new(key("a"), policy, 1)]).await.expect("it fits");
+            judged
+                .store
+                .acquire(&[Charge::new(key("a"), policy, 1)])
+                .await
+                .expect("it fits");
             judged.clock.advance(Duration::from_millis(3));
         }
         let counter = judged.probe.key().await;

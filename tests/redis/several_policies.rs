@@ -1,11 +1,12 @@
 //! Counters that three and five policies judge, with windows, counts and refills far apart, in memory and in Redis.
 
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use rate_limit::{Limiter, ManualClock, MemoryStore, Policy, RedisStore, Rule, Store, contract};
 use rstest::rstest;
 
-use crate::common::{PATIENT, admits, both_turned_by, key};
+use crate::common::{PATIENT, admits, both_turned_by, key, turned_by};
+use crate::probe::Probe;
 use crate::support::RedisServer;
 
 fn windows(policies: &[(u32, u64)]) -> Vec<Policy> {
@@ -109,4 +110,42 @@ async fn f_01_a_ring_is_kept_while_its_log_counts() {
         assert!(both.admits(minute, 100).await);
     }
     assert!(!both.admits(day, 1).await, "302 of 200");
+}
+
+/// What is missing at the time of a late event is as many tokens under a slower refill.
+#[tokio::test]
+async fn f_01_late_events_gain_nothing_from_a_slower_refill() {
+    let both = Both::new().await;
+    let policies = buckets(&[(100, 1_000_000), (100, 2_000_000)]);
+    let event = UNIX_EPOCH + Duration::from_micros(both.clock.now()) - Duration::from_secs(86_000);
+    for limiter in &both.stores {
+        let rule = |policy, seconds| Rule::new(policy, key("a")).at(event + Duration::from_secs(seconds));
+        assert!(admits(limiter, rule(policies[0], 0).cost(100)).await);
+        let mut admitted = 100;
+        for call in 0..200 {
+            admitted += u32::from(admits(limiter, rule(policies[call % 2 ^ 1], 10)).await);
+        }
+        assert_eq!(admitted, 110, "{limiter:?}: ten come back in ten seconds");
+    }
+}
+
+/// A value of the version before does not tell when it changed. A smaller capacity waits for it no longer than it was told.
+#[tokio::test]
+async fn f_01_a_bucket_of_the_version_before_keeps_a_wait_that_was_told() {
+    let server = RedisServer::start();
+    let (probe, clock) = (Probe::of(&server).await, ManualClock::new());
+    clock.advance(Duration::from_secs(1_753_000_000));
+    let limiter = turned_by(&clock, &server).await;
+    let [larger, smaller] = [10, 3].map(|capacity| Policy::token_bucket(capacity, Duration::from_secs(50)));
+    assert!(admits(&limiter, Rule::new(larger, key("a")).cost(10)).await);
+    let counter = probe.key().await;
+    let value = probe.value(&counter).await;
+    for tag in [b"B", b"E"] {
+        probe.set(&counter, &[tag, &value[1..22]].concat()).await;
+        let refused = limiter.check(Rule::new(smaller, key("a"))).await;
+        let wait = refused.expect_err("three are missing").retry_after();
+        assert_eq!(wait, Some(Duration::from_secs(50)));
+        clock.advance(Duration::from_secs(50));
+        assert!(admits(&limiter, Rule::new(smaller, key("a"))).await, "the wait is over");
+    }
 }
