@@ -43,6 +43,26 @@ impl Suite<'_> {
         }
     }
 
+    pub(super) async fn a_shorter_block_cuts_no_longer_one_short(&self) {
+        for policy in [
+            Policy::sliding_window(1, seconds(10)),
+            Policy::token_bucket(1, seconds(10)),
+            Policy::fixed_window(1, seconds(10)),
+        ] {
+            let (key, long, short) = (fresh_key(), policy.block(seconds(300)), policy.block(seconds(60)));
+            hit(self.acquire(key, long, 1).await);
+            assert_eq!(retry_after(self.acquire(key, long, 1).await), Some(300 * SECOND));
+            self.clock.advance(seconds(100));
+            hit(self.acquire(key, short, 1).await);
+            assert_eq!(retry_after(self.acquire(key, short, 1).await), Some(60 * SECOND));
+            self.clock.advance(seconds(100));
+            assert_eq!(retry_after(self.acquire(key, long, 1).await), Some(100 * SECOND));
+            assert_eq!(remaining(self.acquire(key, short, 1).await), Some(0));
+            self.clock.advance(seconds(100));
+            hit(self.acquire(key, long, 1).await);
+        }
+    }
+
     pub(super) async fn a_reset_ends_a_block(&self) {
         let (key, policy) = (fresh_key(), Policy::sliding_window(1, seconds(10)).block(seconds(60)));
         let first = hit(self.acquire(key, policy, 1).await);
