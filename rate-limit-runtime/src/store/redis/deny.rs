@@ -62,10 +62,6 @@ pub(super) struct Refusal {
 }
 
 /// What there is to say to a call.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "it is taken apart where it is made, and a box would be made for each call"
-)]
 pub(super) enum Look {
     Refused(Verdict),
     /// To be asked of the server, and answered here.
