@@ -1,7 +1,7 @@
 //! The fixed window counter, aligned to the epoch.
 //!
-//! Two policies with windows of unlike lengths may judge one counter. It then counts in the window of each, and
-//! every hit counts in all of them (record 0021).
+//! Two policies with windows of unlike lengths may judge one counter. It then counts in the window
+//! of each, and every hit counts in all of them (record 0021).
 
 use super::Answer;
 use crate::verdict::Hit;
@@ -14,7 +14,8 @@ pub(crate) struct Counter {
     /// When a hit was last counted.
     counted_at: u64,
     last: Window,
-    /// Windows of other lengths, the oldest first. Behind a pointer, since as a rule there are none and counters are many.
+    /// Windows of other lengths, the oldest first. Behind a pointer, since as a rule there are none
+    /// and counters are many.
     #[allow(clippy::box_collection, reason = "a counter has room for a thin pointer")]
     others: Option<Box<Vec<Window>>>,
 }
@@ -31,7 +32,8 @@ struct Window {
     used: u64,
 }
 
-/// How many lengths are counted at most. Beyond that the shortest goes: what it counted counts in a longer one.
+/// How many lengths are counted at most. Beyond that the shortest goes: what it counted counts in a
+/// longer one.
 const LENGTHS: usize = 4;
 
 impl Counter {
@@ -87,7 +89,8 @@ impl Counter {
         Hit::from_raw(self.total)
     }
 
-    /// Keeps what counts until the window of this length ends, which a policy has refused a call by.
+    /// Keeps what counts until the window of this length ends, which a policy has refused a call
+    /// by.
     pub(crate) fn keep_for(&mut self, now: u64, length: u64) {
         let own = self.window(now, length);
         if self.windows().all(|window| window.end < own.end) {
@@ -141,7 +144,8 @@ impl Counter {
         }
     }
 
-    /// Lets no window from before the clock stepped back hold anybody up beyond the one that is counted now.
+    /// Lets no window from before the clock stepped back hold anybody up beyond the one that is
+    /// counted now.
     pub(crate) fn heal(&mut self, now: u64) {
         for window in self.windows_mut() {
             window.heal(now);
@@ -159,8 +163,8 @@ impl Counter {
         self.windows().all(|window| window.end <= now)
     }
 
-    /// The window of this length that is counted at `now`. If none of this length was counted yet, the hits that may be
-    /// of it are taken from those that are counted in others.
+    /// The window of this length that is counted at `now`. If none of this length was counted yet,
+    /// the hits that may be of it are taken from those that are counted in others.
     fn window(&self, now: u64, length: u64) -> Window {
         let end = end_of(now, length);
         let fresh = Window {

@@ -1,12 +1,13 @@
 //! The token bucket, as the one time at which it is full again.
 //!
-//! A bucket of `capacity` tokens that gains one each `refill` lacks `full_at - now` of time; a token is
-//! `refill` of it. So no fraction is ever lost, and nothing runs while nobody calls. Source: the virtual
-//! scheduling form of the generic cell rate algorithm (ITU-T I.371), with the tolerance written as a capacity.
+//! A bucket of `capacity` tokens that gains one each `refill` lacks `full_at - now` of time; a
+//! token is `refill` of it. So no fraction is ever lost, and nothing runs while nobody calls.
+//! Source: the virtual scheduling form of the generic cell rate algorithm (ITU-T I.371), with the
+//! tolerance written as a capacity.
 //!
-//! Two policies may judge one bucket. The tokens that were missing when it last changed come back at the faster
-//! of the two refills, and a policy sees no more of them missing than its capacity. What it does not see stays
-//! owed under the other one (record 0021).
+//! Two policies may judge one bucket. The tokens that were missing when it last changed come back
+//! at the faster of the two refills, and a policy sees no more of them missing than its capacity.
+//! What it does not see stays owed under the other one (record 0021).
 
 use super::Answer;
 use crate::policy::Policy;
@@ -21,7 +22,8 @@ pub(crate) struct Bucket {
     pub(crate) refill: u64,
     /// When it last changed.
     pub(crate) changed_at: u64,
-    /// Grows by one with each token taken, and starts at the time: the id of a hit is its value after it.
+    /// Grows by one with each token taken, and starts at the time: the id of a hit is its value
+    /// after it.
     pub(crate) taken: u64,
     /// Whether events came with a time of their own, so that more may come late.
     pub(crate) late: bool,
@@ -82,7 +84,8 @@ impl Bucket {
         }
     }
 
-    /// Takes the tokens of a charge that was decided. A charge of none has the id of the last token that is missing.
+    /// Takes the tokens of a charge that was decided. A charge of none has the id of the last token
+    /// that is missing.
     pub(crate) fn charge(&mut self, now: u64, take: Take) -> Hit {
         if take.cost == 0 {
             return if self.full_at > now {
@@ -119,7 +122,8 @@ impl Bucket {
         }
     }
 
-    /// Changes what is missing at `now`. A full bucket stays as it was for an event that comes late.
+    /// Changes what is missing at `now`. A full bucket stays as it was for an event that comes
+    /// late.
     fn leave_missing(&mut self, now: u64, left: impl FnOnce(u64) -> u64) {
         self.heal(now);
         let missing = self.full_at.saturating_sub(now);
@@ -134,7 +138,8 @@ impl Bucket {
         Some(self.taken.checked_sub(hit.raw())?.saturating_mul(self.refill))
     }
 
-    /// Keeps what is missing as it was, if the clock stepped back since the last change. Returns whether it did.
+    /// Keeps what is missing as it was, if the clock stepped back since the last change. Returns
+    /// whether it did.
     pub(crate) fn heal(&mut self, now: u64) -> bool {
         let stepped_back = self.changed_at > now;
         if stepped_back {
@@ -159,7 +164,8 @@ impl Bucket {
         kept <= now
     }
 
-    /// The refill at which tokens come back as a policy with this one sees it: the faster of its own and the last.
+    /// The refill at which tokens come back as a policy with this one sees it: the faster of its
+    /// own and the last.
     fn pace(&self, refill: u64) -> u64 {
         match self.refill {
             0 => refill,
@@ -177,7 +183,8 @@ impl Bucket {
         }
     }
 
-    /// When the bucket is full as a policy sees it: no more than its capacity was missing at the last change.
+    /// When the bucket is full as a policy sees it: no more than its capacity was missing at the
+    /// last change.
     fn judged(&self, now: u64, take: Take) -> u64 {
         let whole = u128::from(self.pace(take.refill)) * u128::from(take.capacity);
         match self.owed(take.refill) {
@@ -194,8 +201,9 @@ impl Bucket {
         }
     }
 
-    /// When the bucket is full once a charge is taken, and the refill that this is reckoned by: that of the charge, or a
-    /// faster one where more tokens are owed than fit in the longest time at that.
+    /// When the bucket is full once a charge is taken, and the refill that this is reckoned by:
+    /// that of the charge, or a faster one where more tokens are owed than fit in the longest time
+    /// at that.
     fn after(&self, now: u64, take: Take) -> (u64, u64) {
         let event = take.event(now);
         let open = self.open(now, take.refill);
@@ -209,7 +217,8 @@ impl Bucket {
     }
 }
 
-/// As many tokens at the refill `to` as `time` is at the refill `from`, rounded up, against the client.
+/// As many tokens at the refill `to` as `time` is at the refill `from`, rounded up, against the
+/// client.
 fn scaled(time: u64, to: u64, from: u64) -> u64 {
     (u128::from(time) * u128::from(to)).div_ceil(u128::from(from)) as u64
 }

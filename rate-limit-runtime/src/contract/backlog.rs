@@ -8,9 +8,12 @@ use crate::policy::Policy;
 use crate::store::{Charge, Store};
 use crate::verdict::Verdict;
 
-/// Has so many `members` read 40 times in a minute, and the store told of it late: at once, a second less and a second more than a day
-/// later, and two days later. Between the reads it is swept, purged or the like, by `keep_house`. A bucket of 3 that gains one each 50 s
-/// counts 3 reads of each member, as it would have in time.
+/// Checks that events which come late are limited as they would have been in time, by a bucket of 3
+/// that gains a token each 50 s.
+///
+/// Each of `members` clients reads 40 times in 40 s, and the store is told at once, a second less
+/// than a day later, a second more, 25 hours later and two days later. `keep_house` is called
+/// between the reads, to sweep or purge the store. 3 reads of each client count.
 ///
 /// Returns how many reads were counted in all.
 ///

@@ -4,15 +4,19 @@ use std::collections::VecDeque;
 
 use crate::policy::{Algorithm, Policy};
 
-/// Keeps an account of the calls that were admitted on one counter by several policies of one algorithm, in a way of its own:
-/// to hold a store to "never more than the limit" whatever the order of the policies.
+/// Accounts for the calls that a store admitted on one counter by several policies of one
+/// algorithm, and reports when they are more than the policies allow, whatever their order. It
+/// shares no code with the stores.
 ///
-/// * Of sliding windows, each admitted call has to fit in the window of its own policy, over all calls that were admitted.
+/// * Of sliding windows, each admitted call has to fit in the window of its own policy, over all
+///   calls that were admitted.
 /// * Of fixed windows, the same.
-/// * Of token buckets, all calls together have to fit in a bucket of the largest capacity and the fastest refill.
+/// * Of token buckets, all calls together have to fit in a bucket of the largest capacity and the
+///   fastest refill.
 ///
-/// A window that is longer than those that judged the counter before counts from the first call by it on, since what had left the
-/// shorter ones need not be kept. A clock that steps back makes no call that was admitted count for less.
+/// A window that is longer than those that judged the counter before counts from the first call by
+/// it on, since what had left the shorter ones need not be kept. A clock that steps back makes no
+/// call that was admitted count for less.
 ///
 /// ```
 /// use std::time::Duration;
@@ -28,9 +32,11 @@ pub struct Ledger(Account);
 
 #[derive(Debug)]
 enum Account {
-    /// When each call was admitted and what it weighed, the oldest first, and the longest window by which any was judged.
+    /// When each call was admitted and what it weighed, the oldest first, and the longest window by
+    /// which any was judged.
     Sliding { longest: u64, calls: VecDeque<(u64, u64)> },
-    /// Of each length of window by which calls were judged, when the one that is counted ends, and its hits.
+    /// Of each length of window by which calls were judged, when the one that is counted ends, and
+    /// its hits.
     Fixed(Vec<(u64, u64, u64)>),
     /// What is missing, as time, when that was, and the numbers.
     Bucket {
@@ -42,7 +48,8 @@ enum Account {
 }
 
 impl Ledger {
-    /// Of a counter that these policies judge, at least one, all of one algorithm.
+    /// Creates the ledger of a counter that these policies judge, at least one, all of one
+    /// algorithm.
     ///
     /// # Panics
     ///
@@ -69,7 +76,7 @@ impl Ledger {
         Self(account)
     }
 
-    /// Takes notice of a call by this policy at this time, in microseconds, admitted or not.
+    /// Notes that a call was judged by this policy at this time, in microseconds, admitted or not.
     pub fn look(&mut self, now: u64, policy: Policy) {
         let span = policy.span();
         match &mut self.0 {
@@ -103,11 +110,11 @@ impl Ledger {
         }
     }
 
-    /// Enters a call that was admitted.
+    /// Enters a call that was admitted at this time, in microseconds.
     ///
     /// # Errors
     ///
-    /// What is admitted in all, if that is more than the limit.
+    /// The number of hits that are admitted in all, if that is more than the limit, as text.
     pub fn admit(&mut self, now: u64, policy: Policy, cost: u32) -> Result<(), String> {
         self.look(now, policy);
         let cost = u64::from(cost);

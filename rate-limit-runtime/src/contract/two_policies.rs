@@ -32,9 +32,9 @@ pub struct TwoPolicies {
     pub steps_back: u64,
 }
 
-/// Has calls decided that weigh 1 to 9, each by one of two policies of this algorithm, while the clock goes on, jumps and steps back:
-/// never more is admitted than a [`Ledger`] allows, a wait that was told holds to the tick, and no policy refuses for longer than its
-/// own window.
+/// Has calls decided that weigh 1 to 9, each by one of two policies of this algorithm, while the
+/// clock goes on, jumps and steps back: never more is admitted than a [`Ledger`] allows, a wait
+/// that was told holds to the tick, and no policy refuses for longer than its own window.
 ///
 /// # Panics
 ///
@@ -54,8 +54,8 @@ pub async fn check_two_policies(
     told
 }
 
-/// As [`check_two_policies`], with these policies, all of one algorithm, drawn by this seed. One call in sixteen may weigh as much as
-/// its policy admits.
+/// As [`check_two_policies`], with these policies, all of one algorithm, drawn by this seed. One
+/// call in sixteen may weigh as much as its policy admits.
 ///
 /// # Panics
 ///
@@ -72,7 +72,8 @@ pub async fn check_policies(
     told
 }
 
-/// One larger in all, one larger in one number, alike in one number, and of the layouts that a store may keep apart.
+/// One larger in all, one larger in one number, alike in one number, and of the layouts that a
+/// store may keep apart.
 fn pairs(algorithm: Algorithm) -> Vec<[Policy; 2]> {
     let seconds = Duration::from_secs;
     match algorithm {
@@ -160,7 +161,8 @@ impl<'a> History<'a> {
         Charge::new(self.counters[which].0, policy, cost)
     }
 
-    /// One after the other or all at once, as chance has it: a store may decide together what is asked at once.
+    /// One after the other or all at once, as chance has it: a store may decide together what is
+    /// asked at once.
     async fn acquire(&mut self, charges: &[Charge]) -> Vec<Verdict> {
         let mut answers = Vec::new();
         if (self.draw)(2) == 0 {
