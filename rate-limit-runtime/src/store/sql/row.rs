@@ -205,6 +205,7 @@ impl Seen {
     }
 
     /// As [`untaken`](Self::untaken), of a row that is locked: it was read after whatever changed it.
+    #[cfg(any(feature = "sql-mysql", feature = "sql-postgres"))]
     pub(super) fn locked(&self, charge: &Charge) -> Untaken {
         let charged = self.unasked(charge);
         match self.row {
