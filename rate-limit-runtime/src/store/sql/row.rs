@@ -191,31 +191,27 @@ impl Seen {
 
     /// How a charge stands that the statement did not take.
     pub(super) fn untaken(&self, charge: &Charge) -> Untaken {
+        let untaken = self.locked(charge);
+        match (untaken, self.row) {
+            // The statement takes from such a row: another call changed the row in between.
+            (Untaken::Take(..), Some(row))
+                if row.refill == charge.policy.span() as i64 && row.changed_at <= self.now =>
+            {
+                Untaken::LostRace
+            }
+            _ => untaken,
+        }
+    }
+
+    /// How a charge stands on a row that is locked: no call changes the row after it was read.
+    pub(super) fn locked(&self, charge: &Charge) -> Untaken {
         let Some(from) = self.row else {
             return Untaken::LostRace;
         };
-        let charged = self.unasked(charge);
+        let mut charged = self.unasked(charge);
         if matches!(charged.answer, Answer::Refused { .. }) {
             return Untaken::Refused(charged);
         }
-        if from.refill == charge.policy.span() as i64 && from.changed_at <= self.now {
-            return Untaken::LostRace;
-        }
-        self.take_from(from, charge, charged)
-    }
-
-    /// As [`untaken`](Self::untaken), of a row that is locked: it was read after whatever changed it.
-    #[cfg(any(feature = "sql-mysql", feature = "sql-postgres"))]
-    pub(super) fn locked(&self, charge: &Charge) -> Untaken {
-        let charged = self.unasked(charge);
-        match self.row {
-            None => Untaken::LostRace,
-            Some(_) if matches!(charged.answer, Answer::Refused { .. }) => Untaken::Refused(charged),
-            Some(from) => self.take_from(from, charge, charged),
-        }
-    }
-
-    fn take_from(&self, from: Row, charge: &Charge, mut charged: Charged) -> Untaken {
         let mut bucket = self.bucket();
         bucket.charge(self.now as u64, take(charge));
         let to = Row::of(bucket);
