@@ -290,7 +290,7 @@ impl KeyHasher {
         Ok(&self.client)
     }
 
-    /// Returns how many parts were fed, for [`group`](Self::group).
+    /// Returns the number of parts that the hasher was fed, for [`group`](Self::group).
     #[inline]
     pub(crate) const fn parts(&self) -> u64 {
         self.parts

@@ -170,8 +170,8 @@ pub(crate) fn breaker(open: bool) {
     let _ = open;
 }
 
-/// The upper bounds of the buckets of `rate_limit_store_seconds`, in seconds: from a store beside the process to the default deadline of
-/// 0.1 s and beyond.
+/// The upper bounds of the buckets of `rate_limit_store_seconds`, in seconds. They cover answers of a local
+/// store up to the default deadline of 0.1 s, and slower ones.
 ///
 /// Exporters take a histogram for a summary until they are given buckets, and summaries of several instances cannot be put together. With
 /// `metrics-exporter-prometheus`, before the first limiter is built:

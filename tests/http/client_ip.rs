@@ -149,7 +149,7 @@ fn f_33_a_source_that_always_has_a_port_reads_the_last_group_as_one() {
     assert_eq!(forwarded.resolve(peer("10.0.0.3"), &headers).ip(), ip("2001:db8::1"));
 }
 
-/// `Forwarded` is read as such, however the source was made.
+/// A source that names the header `Forwarded` reads it by the syntax of RFC 7239, also if `header` made the source.
 #[test]
 fn f_33_forwarded_by_its_name_is_forwarded() {
     let source = ClientIpSource::header(http::header::FORWARDED, ["10.0.0.0/8".parse().expect("a network")]);

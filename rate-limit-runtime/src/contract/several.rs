@@ -154,7 +154,8 @@ impl Suite<'_> {
         assert_eq!(remaining(self.peek(other.0, other.1).await), Some(2));
     }
 
-    /// `alike` are of one count, the second with the longer wait.
+    /// The policies `alike` have the same count. The second one has the longer window or refill, so its counter takes longer
+    /// to be empty again.
     pub(super) async fn f_22_of_equals_the_one_with_the_longest_wait_is_told(&self, alike: [Policy; 2]) {
         let (short, long) = (fresh_key(), fresh_key());
         let charges = [Charge::new(short, alike[0], 1), Charge::new(long, alike[1], 1)];

@@ -37,8 +37,8 @@ impl RouteLimit {
         }
     }
 
-    /// Whether a request is not charged, as a CORS preflight: a browser sends one before the request that is meant, and without
-    /// what names its client. `has` tells which headers the request has.
+    /// Whether a request is a CORS preflight, which is not charged: a browser sends it ahead of the real request, without the cookie
+    /// or header that names the client. `has` tells whether the request has a header.
     pub(crate) fn exempts(&self, method: &str, has: impl Fn(&'static str) -> bool) -> bool {
         !self.charges_preflights && method == "OPTIONS" && has("origin") && has("access-control-request-method")
     }

@@ -14,7 +14,7 @@ use crate::to_key::ToKey;
 #[derive(Debug)]
 pub struct KeyParts<'a, P> {
     hasher: &'a mut KeyHasher,
-    /// How many there are. A single one is what it holds; of several each is told apart, as of a tuple.
+    /// The number of parts. A key of one part is the key of its value; a key of several parts is the key of their tuple.
     count: usize,
     types: PhantomData<fn(&P)>,
 }

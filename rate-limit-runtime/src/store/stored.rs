@@ -27,8 +27,8 @@ use crate::rule::Rule;
 pub struct StoredRule {
     /// What it is called in the keys of its counters: a hash of the next three.
     pub id: String,
-    /// The name of the function, as [`Method::name`] tells it. Others may write to the store, so characters that steer a terminal or turn the
-    /// direction of text are escaped in what was read from it, as `\u{1b}`.
+    /// The name of the function, as [`Method::name`] tells it. Other programs may write to the store, so control characters and characters
+    /// that change the direction of text are escaped in this name, as `\u{1b}`.
     pub function: String,
     /// How it counts.
     pub algorithm: Algorithm,

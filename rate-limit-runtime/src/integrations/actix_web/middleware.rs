@@ -161,8 +161,8 @@ pub fn rate_headers<B: MessageBody + 'static>(
 /// A preflight, an `OPTIONS` request with `Origin` and `Access-Control-Request-Method`, is not charged. Where a handler answers `OPTIONS`
 /// itself, as `web::to(..)` does, clients could call it so without limit: [`charge_preflights`](Self::charge_preflights) there.
 ///
-/// Have the CORS middleware outside of this one, or scripts of another origin cannot read a refusal, and have it expose the headers that
-/// they are to see. With actix-cors, where the middleware that is wrapped last is the outermost:
+/// Wrap the CORS middleware after this one: a refusal then has the CORS headers, without which scripts of another origin cannot read it.
+/// Let the CORS middleware expose the rate limit headers that scripts are to read. With actix-cors, where the middleware that is wrapped last is the outermost:
 ///
 /// ```text
 /// App::new()

@@ -56,8 +56,8 @@ use crate::to_key::ToKey;
 /// A preflight, an `OPTIONS` request with `Origin` and `Access-Control-Request-Method`, is not charged. Where a handler answers `OPTIONS`
 /// itself, as `any(..)` does, clients could call it so without limit: [`charge_preflights`](Self::charge_preflights) there.
 ///
-/// Have the CORS layer outside of this one, or scripts of another origin cannot read a refusal, and have it expose the headers that
-/// they are to see. With tower-http, where the layer that is added last is the outermost:
+/// Add the CORS layer after this one: a refusal then has the CORS headers, without which scripts of another origin cannot read it. Let the
+/// CORS layer expose the rate limit headers that scripts are to read. With tower-http, where the layer that is added last is the outermost:
 ///
 /// ```text
 /// Router::new()

@@ -52,7 +52,7 @@ local function blocked(key, block, refused)
       return foreign()
     end
   end
-  -- One that began later than now began before the clock stepped back.
+  -- A block whose start is later than `now` was written before the clock stepped back.
   local ahead = math.max(begun - now, 0)
   ends, begun = ends - ahead, begun - ahead
   local left = math.min(ends, begun + block) - now

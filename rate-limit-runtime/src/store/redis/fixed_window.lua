@@ -1,8 +1,8 @@
 -- The fixed window counter, aligned to the epoch. Follows value.lua.
 --
 -- The value is 'f' total:7 counted_at:7, then for each length of window that a policy counts in, the last one last:
--- length:7 end:7 base:7 used:7. `total` grows by one with each hit and starts at the time; its value after a hit is
--- the id of the hit. Hits up to `base` are of an earlier window or forgotten. What counts is `used`, until `end`.
+-- length:7 end:7 base:7 used:7. `total` starts at the time of the first hit and grows by one with each hit; its
+-- value after a hit is the id of the hit. Hits up to `base` are of an earlier window or forgotten. What counts is `used`, until `end`.
 -- Every hit counts in all windows. The key goes when the last of them ends. A value 'F' of an earlier version is
 -- end:7 total:7 base:7 used:7.
 --

@@ -4,8 +4,8 @@
 --   list  'l' expiry:7 window:7, then the entries, 7 bytes each, oldest first; for a count of up to 128
 --   ring  'r' expiry:7 window:7 size:4 head:4 length:4, then `size` slots of 7 bytes; for a larger count
 -- An entry is the time of an admission and the id of its hit: no two have one. `expiry` is when the key goes.
--- `window` is the longest of the policies that charged the log since it was last empty: entries are kept for that
--- long. Values 'L' and 'R' of an earlier version lack it.
+-- `window` is the longest of the policies that charged the log, or refused by it, since it was last empty: entries
+-- are kept for that long. Values 'L' and 'R' of an earlier version lack it.
 
 local LIST_MAX, RING_NUMBERS = 128, 12
 -- The bytes before the numbers of a ring or the entries of a list, by the tag.

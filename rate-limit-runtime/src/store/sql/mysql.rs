@@ -187,7 +187,7 @@ impl MySql {
     pub(super) async fn acquire(&self, charges: &[Charge], wait: Duration) -> Result<Vec<Charged>, Trouble> {
         if charges.len() > 1 {
             for charge in charges {
-                // Without it the takes are right all the same, if they meet no deadlock.
+                // If this fails the call is still decided: the insert only keeps the takes below from a deadlock.
                 let _ = self.make(charge).await;
             }
         }
@@ -325,7 +325,7 @@ impl MySql {
         if charge.cost == 0 {
             return self.read(connection, charge).await;
         }
-        // Without it the take is right all the same, if it meets no deadlock.
+        // If this fails the charge is still decided: the insert only keeps the take below from a deadlock.
         let _ = self.make(charge).await;
         let take = Parts::new(charge, &self.now()).take_and_tell();
         let answer = raw_sql(self.limited(&take)).execute(&mut *connection).await;
