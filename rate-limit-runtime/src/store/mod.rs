@@ -1,5 +1,7 @@
 //! Where counters live.
 
+#[cfg(any(feature = "redis", feature = "_sql"))]
+mod background;
 mod charge;
 #[cfg(feature = "test-util")]
 pub(crate) mod draws;
