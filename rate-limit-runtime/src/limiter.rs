@@ -282,6 +282,21 @@ impl Limiter {
         Ok(forgotten)
     }
 
+    /// Waits until the store has done what calls have left behind: resets and refunds whose handler is gone, and what is given back of
+    /// calls that were refused. Call it at the end of a program, once no more requests are served; each of these ends within the deadline
+    /// of the store, or within 10 seconds while its server cannot be reached.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let limiter = rate_limit_runtime::Limiter::embedded();
+    /// // .. serve requests until the process is told to stop ..
+    /// limiter.drain().await;
+    /// # }
+    /// ```
+    pub async fn drain(&self) {
+        self.0.store.drain().await;
+    }
+
     /// Puts these policies in the place of those that the limiter has, for all calls from now on: to reload a configuration. No counter is
     /// lost: the same calls are then judged by the new numbers, and a bucket keeps the tokens that it lacks. Only another algorithm starts
     /// anew. An entry that no function goes by is warned of in the log.

@@ -83,7 +83,8 @@ pub trait Store: Any + Debug + Send + Sync {
         Ok(())
     }
 
-    /// Changes counters after the fact.
+    /// Changes counters after the fact. A store outside of the process goes on with it when the reply is dropped: the call that it
+    /// settles has ended.
     fn settle(&self, settlements: &[Settlement]) -> Reply<Result<(), StoreError>>;
 
     /// Deletes all that is kept of a client, at whichever function, and tells how many counters that were. A block counts as one of its own
@@ -95,5 +96,11 @@ pub trait Store: Any + Debug + Send + Sync {
             StoreErrorKind::Misconfigured,
             "this store cannot forget a client: it does not implement `Store::forget`",
         )))
+    }
+
+    /// Waits until what calls have left behind is done: settlements that nobody waits for any more, and what is given back of calls that
+    /// were refused. Returns at once by default.
+    fn drain(&self) -> Reply<()> {
+        Reply::ready(())
     }
 }

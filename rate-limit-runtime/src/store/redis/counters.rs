@@ -87,7 +87,7 @@ impl RedisStore {
             cmd.arg(key);
         });
         let read = |value| redis::from_redis_value(value).ok();
-        self.ask_without_clock(client, &cmd, read, self.end()).await
+        Ok(self.ask_without_clock(client, &cmd, read, self.end()).await?)
     }
 
     async fn stands(self, key: Key, policy: Option<Policy>) -> Result<StoredCounter, StoreError> {

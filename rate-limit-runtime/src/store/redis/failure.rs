@@ -13,7 +13,19 @@ pub(super) enum Failure {
     Open,
     /// So many calls are under way that this one was not sent.
     Crowded,
+    /// There is no connection, for this reason: nothing was sent.
+    Unsent(RedisError),
+    /// The server answered an error, or the connection was lost before it answered.
     Redis(RedisError),
+    /// The answer is none to what was asked.
+    NotOurs,
+}
+
+impl Failure {
+    /// Returns `true` if nothing was sent.
+    pub(super) const fn is_unsent(&self) -> bool {
+        matches!(self, Self::Open | Self::Crowded | Self::Unsent(_))
+    }
 }
 
 impl From<RedisError> for Failure {
@@ -29,9 +41,14 @@ impl From<Failure> for StoreError {
             Failure::Timeout => Self::new(StoreErrorKind::Timeout, "Redis did not answer in time"),
             Failure::Open => unavailable("Redis has not answered for a while, and is asked again in the background"),
             Failure::Crowded => unavailable("too many calls of Redis are under way"),
-            Failure::Redis(error) => store_error(error),
+            Failure::NotOurs => not_ours(),
+            Failure::Unsent(error) | Failure::Redis(error) => store_error(error),
         }
     }
+}
+
+pub(super) fn not_ours() -> StoreError {
+    StoreError::new(StoreErrorKind::Unexpected, "Redis answers what it is not asked")
 }
 
 /// A script that runs a command which its user may not is told so in words alone.

@@ -5,8 +5,10 @@ mod batch;
 #[cfg(feature = "redis-cluster")]
 mod cluster;
 mod connect;
+mod connection;
 mod counters;
 mod deny;
+mod endpoint;
 mod failure;
 mod link;
 mod methods;
@@ -16,6 +18,8 @@ mod sentinel;
 mod server;
 mod store_key;
 mod target;
+#[cfg(feature = "redis-tls")]
+mod tls;
 mod told;
 mod version;
 
@@ -25,16 +29,17 @@ use std::time::Duration;
 
 use redis::{Cmd, Value};
 use smallvec::smallvec;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
-use self::batch::{Answers, Batcher, Calls, Charges, Line};
+use self::batch::{Answers, Batcher, Calls, Charges, Line, Undecided};
 pub(super) use self::counters::Scan;
-use self::deny::{Denials, Look};
-use self::failure::{Failure, store_error};
+use self::deny::{Asked, Denials, Look};
+use self::failure::{Failure, not_ours, store_error};
 use self::methods::{Judged, Methods};
 use self::script::{Scripts, times, verdict, verdicts};
 use self::server::Server;
 use self::target::{Certificates, Location};
+use super::background::Background;
 use super::{Change, Charge, Reply, Settlement, Store, runtime};
 #[cfg(feature = "test-util")]
 use crate::clock::ManualClock;
@@ -63,6 +68,7 @@ pub struct RedisStore(Arc<Inner>);
 
 struct Inner {
     server: Server,
+    background: Arc<Background>,
     prefix: String,
     deadline: Duration,
     /// Where the server is.
@@ -95,13 +101,21 @@ impl RedisStore {
         }
     }
 
+    /// Notes the runtime of a caller, beside which the background tasks go on.
+    fn enter(&self) -> Result<(), StoreError> {
+        if self.0.background.enter("Redis")? {
+            self.0.server.settle_in();
+        }
+        Ok(())
+    }
+
     /// Calls a script on the keys of a client.
     fn ask<T: 'static>(&self, client: Client, cmd: Cmd, read: fn(Value) -> Option<T>) -> Reply<Result<T, StoreError>> {
         let store = self.clone();
         Reply::pending(async move {
-            in_runtime()?;
+            store.enter()?;
             let end = store.end();
-            store.ask_until(client, cmd, read, end).await
+            Ok(store.ask_until(client, cmd, read, end).await?)
         })
     }
 
@@ -111,7 +125,7 @@ impl RedisStore {
         cmd: Cmd,
         read: fn(Value) -> Option<T>,
         end: Instant,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T, Failure> {
         self.ask_without_clock(client, &self.with_time(cmd), read, end).await
     }
 
@@ -121,9 +135,9 @@ impl RedisStore {
         cmd: &Cmd,
         read: fn(Value) -> Option<T>,
         end: Instant,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T, Failure> {
         let answer = self.0.server.ask(client, cmd, end).await?;
-        read(answer).ok_or_else(not_ours)
+        read(answer).ok_or(Failure::NotOurs)
     }
 
     /// When a call that begins now is over.
@@ -132,33 +146,33 @@ impl RedisStore {
     }
 
     /// Decides a call: on one server together with others, if many are under way; on a cluster by the node or nodes that have its keys.
-    async fn decide(&self, charges: Charges, end: Instant) -> Result<Verdict, StoreError> {
-        if let Some(link) = self.0.server.one() {
-            let decided = self.0.batcher.decide(charges, self.clone());
-            return timeout_at(end, decided).await.unwrap_or_else(|_| {
-                link.suspect();
-                Err(Failure::Timeout.into())
-            });
+    /// `doubtful` says that one of the charges may be refused.
+    async fn decide(&self, charges: Charges, doubtful: bool, end: Instant) -> Result<Verdict, Undecided> {
+        if self.0.server.one().is_some() {
+            return self.0.batcher.decide(charges, self.clone(), end).await;
         }
         let together = |one: &Charge, other: &Charge| self.0.server.together(one.key.client(), other.key.client());
         let groups = across::apart(&charges, together);
         match groups[..] {
-            [_] => self.acquire_together(&charges, end).await,
-            _ => self.clone().acquire_across(charges.to_vec(), groups, end).await,
+            [_] => Ok(self.acquire_together(&charges, end).await?),
+            _ => {
+                let decided = self.clone().acquire_across(charges, groups, doubtful, end);
+                Ok(self.0.background.finish(decided).await??)
+            }
         }
     }
 
     /// Decides charges whose keys one call can have.
     async fn acquire_together(&self, charges: &[Charge], end: Instant) -> Result<Verdict, StoreError> {
         let cmd = self.0.server.scripts().acquire(&self.0.prefix, charges);
-        self.ask_until(charges[0].key.client(), cmd, read_verdict, end).await
+        Ok(self.ask_until(charges[0].key.client(), cmd, read_verdict, end).await?)
     }
 
     /// Settles each slot by itself.
-    async fn settle_until(&self, settlements: Vec<Settlement>, end: Instant) -> Result<(), StoreError> {
+    async fn settle_until(&self, settlements: &[Settlement], end: Instant) -> Result<(), Failure> {
         let together =
             |one: &Settlement, other: &Settlement| self.0.server.together(one.key.client(), other.key.client());
-        for group in across::apart(&settlements, together) {
+        for group in across::apart(settlements, together) {
             let own: Vec<Settlement> = group.iter().map(|place| settlements[*place]).collect();
             let client = own[0].key.client();
             if let Some(clear) = Scripts::clear(&self.0.prefix, &own) {
@@ -201,17 +215,9 @@ impl RedisStore {
     }
 }
 
-fn not_ours() -> StoreError {
-    StoreError::new(StoreErrorKind::Unexpected, "Redis answers what it is not asked")
-}
-
-fn in_runtime() -> Result<(), StoreError> {
-    runtime::in_runtime("Redis")
-}
-
 impl Line for RedisStore {
-    async fn send(&self, calls: Calls) -> Result<Answers, StoreError> {
-        let (scripts, end) = (self.0.server.scripts(), self.end());
+    async fn send(&self, calls: Calls, end: Instant) -> Result<Answers, StoreError> {
+        let scripts = self.0.server.scripts();
         let client = calls[0][0].key.client();
         if let [charges] = &calls[..] {
             return Ok(smallvec![Ok(self.acquire_together(charges, end).await?)]);
@@ -226,6 +232,10 @@ impl Line for RedisStore {
             store_error(error)
         };
         Ok(answers.into_iter().map(|answer| answer.map_err(heard)).collect())
+    }
+
+    fn background(&self) -> &Background {
+        &self.0.background
     }
 }
 
@@ -242,10 +252,16 @@ impl Store for RedisStore {
             .iter()
             .map(|charge| (charge.key.method(), charge.policy))
             .collect();
+        let doubtful = asked.as_ref().is_none_or(Asked::is_doubtful);
         Reply::pending(async move {
-            in_runtime()?;
+            store.enter()?;
             let end = store.end();
-            let answer = store.decide(own, end).await;
+            let answer = match store.decide(own, doubtful, end).await {
+                Ok(verdict) => Ok(verdict),
+                Err(Undecided::Asked(error)) => Err(error),
+                // Nothing is known of the server.
+                Err(undecided) => return Err(undecided.into()),
+            };
             if let Some(asked) = asked {
                 asked.answered(&answer, std::time::Instant::now());
             }
@@ -261,7 +277,7 @@ impl Store for RedisStore {
     }
 
     fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
-        let cmd = self.0.server.scripts().peek(&self.0.prefix, &charge);
+        let cmd = self.0.server.scripts().peek(&self.0.prefix, &[charge]);
         self.ask(charge.key.client(), cmd, read_verdict)
     }
 
@@ -283,16 +299,25 @@ impl Store for RedisStore {
         {
             return Reply::ready(Ok(()));
         }
+        if let Err(error) = self.enter() {
+            return Reply::ready(Err(error));
+        }
         let denials = self.0.denials.as_ref();
         let changing = denials.map(|denials| denials.changing(settlements));
         let (store, settlements) = (self.clone(), settlements.to_vec());
-        Reply::pending(async move {
-            in_runtime()?;
+        // It goes on when its caller is gone: the call that it settles has ended.
+        let settled = self.0.background.finish(async move {
             let end = store.end();
-            let settled = store.settle_until(settlements, end).await;
+            let settled = store.settle_until(&settlements, end).await;
             drop(changing);
-            settled
-        })
+            Ok(settled?)
+        });
+        Reply::pending(async move { settled.await? })
+    }
+
+    fn drain(&self) -> Reply<()> {
+        let store = self.clone();
+        Reply::pending(async move { store.0.background.drain().await })
     }
 
     fn forget(&self, client: Client) -> Reply<Result<u64, StoreError>> {
@@ -432,7 +457,8 @@ impl RedisStoreBuilder {
     /// [`BuildError`] for a malformed URL, a deadline of zero, a deny cache of more than a second, a server that refuses us, and outside of a Tokio
     /// runtime.
     pub async fn connect(self) -> Result<RedisStore, BuildError> {
-        if tokio::runtime::Handle::try_current().is_err() {
+        let background = Background::new();
+        if background.enter("Redis").is_err() {
             return Err(BuildError::new(
                 "the Redis store needs a Tokio runtime: build it inside `#[tokio::main]`",
             ));
@@ -461,10 +487,11 @@ impl RedisStoreBuilder {
             .map_or_else(Scripts::server_clock, |_| Scripts::given_clock());
         #[cfg(not(feature = "test-util"))]
         let scripts = Scripts::server_clock();
-        let server = Server::new(location, scripts, self.most)?;
+        let server = Server::new(location, scripts, self.most, &background);
         let first_attempt = tokio::time::timeout(Self::FIRST_ATTEMPT, server.first_attempt()).await;
         let store = RedisStore(Arc::new(Inner {
             server,
+            background,
             prefix: self.prefix,
             deadline: self.deadline,
             name,

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
-use redis::aio::MultiplexedConnection;
 use redis::{Cmd, RedisError, RedisResult, Script as Hashed};
 
 use super::batch::Charges;
+use super::connection::Connection;
 use super::store_key::{block_key, store_key};
 use crate::key::Key;
 use crate::policy::{Algorithm, Policy};
@@ -120,9 +120,9 @@ impl Scripts {
     }
 
     /// Loads them into the server of a connection.
-    pub(super) async fn load_through(&self, connection: &mut MultiplexedConnection) -> RedisResult<()> {
+    pub(super) async fn load_through(&self, connection: &mut Connection) -> RedisResult<()> {
         for script in self.all() {
-            connection.send_packed_command(&script.load()).await?.extract_error()?;
+            connection.send(&script.load()).await?;
         }
         Ok(())
     }
@@ -139,8 +139,8 @@ impl Scripts {
         }
     }
 
-    pub(super) fn peek(&self, prefix: &str, charge: &Charge) -> Cmd {
-        self.decide(prefix, std::slice::from_ref(charge), "peek")
+    pub(super) fn peek(&self, prefix: &str, charges: &[Charge]) -> Cmd {
+        self.decide(prefix, charges, "peek")
     }
 
     fn decide(&self, prefix: &str, charges: &[Charge], mode: &str) -> Cmd {
