@@ -33,6 +33,7 @@ mod process;
 mod reconnect;
 mod refunds;
 mod reload;
+mod reservations;
 mod scripts;
 mod sentinel;
 mod servers;
