@@ -33,6 +33,7 @@ mod process;
 mod reconnect;
 mod refunds;
 mod reload;
+mod runtimes;
 mod scripts;
 mod sentinel;
 mod servers;

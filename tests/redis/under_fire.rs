@@ -279,8 +279,7 @@ fn red_15_a_failover_costs_the_count_where_processes_go_on_alone() {
 #[test]
 fn red_15_slots_that_move_cost_nothing() {
     let cluster = RedisCluster::start();
-    let url = format!("redis-cluster://{}", cluster.addresses());
-    let plan = plan(url, OnStoreError::Closed, SHORT, ms(5_000));
+    let plan = plan(cluster.url(), OnStoreError::Closed, SHORT, ms(5_000));
     let mut moved = 0;
     let (mut known, mut seen) = (cluster.primaries(), monotonic());
     let battle = Battle::of(&plan, |tick| {

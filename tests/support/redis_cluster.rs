@@ -40,6 +40,11 @@ impl RedisCluster {
         addresses.join(",")
     }
 
+    /// `redis-cluster://` and the [`addresses`](Self::addresses).
+    pub fn url(&self) -> String {
+        format!("redis-cluster://{}", self.addresses())
+    }
+
     /// Where the slots are.
     pub fn primaries(&self) -> Vec<u16> {
         let with_slots = self.themselves().into_iter().filter(|node| !node.slots.is_empty());
