@@ -244,18 +244,7 @@ async fn f_68_a_stale_node_that_answers_first_undoes_no_failover() {
     assert_ne!(new, old);
     // The others take their time.
     let ended = Arc::new(AtomicBool::new(false));
-    let slow: Vec<_> = cluster.ports().iter().copied().filter(|port| *port != old).collect();
-    let slow: Vec<_> = slow
-        .into_iter()
-        .map(|port| {
-            let (cluster, ended) = (Arc::clone(&cluster), Arc::clone(&ended));
-            std::thread::spawn(move || {
-                while !ended.load(Ordering::Relaxed) {
-                    cluster.nodes().order(port, "DEBUG SLEEP 0.02");
-                }
-            })
-        })
-        .collect();
+    let slow = cluster.slow_down(cluster.ports().iter().copied().filter(|port| *port != old), &ended);
     let start = Instant::now();
     let (mut decided, mut undecided) = (0, 0);
     while start.elapsed() < ms(4_000) && decided < 40 {
