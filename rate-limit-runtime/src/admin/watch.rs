@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use quanta::Instant;
-
 use super::refused::Refused;
 use super::tally::Tallies;
+use crate::clock::Clock;
 use crate::key::Client;
 use crate::method::Method;
 use crate::observe::Decided;
@@ -13,15 +12,18 @@ use crate::rejection::RejectionKind;
 
 /// Notes each call, without allocating but for the first of a function.
 pub(crate) struct Watch {
-    start: Instant,
+    clock: Clock,
+    start: u64,
     pub(super) tallies: Tallies,
     pub(super) refused: Refused,
 }
 
 impl Watch {
     pub(crate) fn new() -> Self {
+        let clock = Clock::system();
         Self {
-            start: Instant::now(),
+            start: clock.now(),
+            clock,
             tallies: Tallies::new(),
             refused: Refused::new(),
         }
@@ -56,7 +58,7 @@ impl Watch {
 
     /// Since it began.
     pub(super) fn now(&self) -> Duration {
-        self.start.elapsed()
+        Duration::from_micros(self.clock.now().saturating_sub(self.start))
     }
 
     /// Which second this is in, the first being 1.

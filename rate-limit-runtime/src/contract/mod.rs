@@ -19,6 +19,7 @@ mod several;
 mod sliding_window;
 mod token_bucket;
 mod two_policies;
+mod wall_clock;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -26,6 +27,7 @@ use std::time::Duration;
 pub use self::backlog::check_backlog;
 pub use self::ledger::Ledger;
 pub use self::two_policies::{TwoPolicies, check_policies, check_two_policies};
+pub use self::wall_clock::check_wall_clock;
 use crate::clock::ManualClock;
 use crate::key::{Client, Key};
 use crate::method::Method;
