@@ -20,7 +20,10 @@ pub(crate) struct Watch {
 
 impl Watch {
     pub(crate) fn new() -> Self {
-        let clock = Clock::system();
+        Self::by(Clock::system())
+    }
+
+    fn by(clock: Clock) -> Self {
         Self {
             start: clock.now(),
             clock,
@@ -64,5 +67,27 @@ impl Watch {
     /// Which second this is in, the first being 1.
     pub(super) const fn second(now: Duration) -> u32 {
         now.as_secs() as u32 + 1
+    }
+}
+
+#[cfg(all(test, feature = "test-util"))]
+mod tests {
+    use super::*;
+    use crate::clock::ManualClock;
+
+    /// What a page shows in one second was counted in one, whatever the wall clock and the processors' counters do.
+    #[test]
+    fn f_32_seconds_are_those_of_the_clock_that_decides() {
+        let clock = ManualClock::new();
+        let watch = Watch::by(Clock::Manual(clock.clone()));
+        let second = || Watch::second(watch.now());
+        assert_eq!(second(), 1);
+        clock.advance(Duration::from_millis(4_999));
+        clock.step_wall_clock(Duration::from_secs(3_600));
+        assert_eq!(second(), 5);
+        clock.advance(Duration::from_millis(1));
+        assert_eq!(second(), 6);
+        clock.step_back(Duration::from_secs(60));
+        assert_eq!(second(), 1, "it does not go round");
     }
 }

@@ -212,6 +212,27 @@ fn f_32_a_counter_that_changes_its_rate_is_followed_or_given_up() {
     }
 }
 
+/// Read every few microseconds, so that a correction by less than that would be seen.
+#[test]
+fn f_32_a_correction_does_not_step_back() {
+    for faster in [16, 900, 10_000] {
+        let mut beside = Beside::on(Machine::trusting([Ticking::RIGHT]));
+        beside.largest_error(SECOND);
+        beside.machine().change(0, |counter| counter.faster = faster);
+        let mut largest = 0;
+        for _ in 0..4 * PERIOD / 5_000 {
+            beside.run(5_000);
+            largest = largest.max(beside.error());
+        }
+        // What the rate is off in one period, and in the next, in which it is corrected.
+        assert!(
+            largest <= SOME + faster as u64 / 10,
+            "{largest} us at {faster} millionths"
+        );
+        assert!(beside.error() <= SOME);
+    }
+}
+
 /// A virtual machine that was moved to another host, and a counter that stands.
 #[test]
 fn f_32_a_counter_that_jumps_or_stands_is_given_up() {
@@ -331,6 +352,13 @@ fn f_70_what_is_not_known_to_be_sleep_is_none() {
     beside.run(PERIOD);
     beside.passed += 60 * SECOND;
     assert!(beside.error() <= SOME, "a minute of sleep and an hour of NTP");
+
+    let mut beside = Beside::on(Machine::trusting([Ticking::RIGHT]));
+    beside.machine().suspend(HOUR);
+    beside.machine().step_wall(60 * SECOND as i64 - HOUR as i64);
+    beside.run(PERIOD);
+    beside.passed += 60 * SECOND;
+    assert!(beside.error() <= SOME, "an hour of which the wall clock tells a minute");
 }
 
 /// Threads on all processors of this machine, beside the kernel's clock.
