@@ -5,7 +5,7 @@ use super::sources::Sources;
 
 /// A reading of both clocks that is wider than this, in nanoseconds, tells nothing of their rates:
 /// the thread was interrupted.
-const WIDEST: u64 = 20_000;
+const WIDEST: u64 = 5_000;
 /// How often both clocks are read to find one that is narrow.
 const TRIES: usize = 4;
 /// By how much the counter may differ from the kernel's clock: by this many nanoseconds, and one
@@ -61,6 +61,29 @@ pub(super) struct Counter {
     state: State,
     /// The reading that the next one is measured from, and its counter.
     last: Option<(Reading, u64)>,
+    /// What nobody was told of yet.
+    difference: Option<Difference>,
+}
+
+/// Why a counter was given up: how long it was by each clock, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Difference {
+    kernel_ns: u64,
+    counter_ns: u64,
+}
+
+impl Difference {
+    /// Logs it. The log is a program's own, which may ask for the time: no lock is held.
+    #[cold]
+    pub(super) fn log(self) {
+        let Self { kernel_ns, counter_ns } = self;
+        tracing::warn!(
+            kernel_ns,
+            counter_ns,
+            "the time stamp counter differs from the kernel's monotonic clock, though it is the kernel's clocksource: this process \
+             measures time by the kernel's clock from now on, which takes some nanoseconds more"
+        );
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +100,13 @@ impl Counter {
         Self {
             state: State::Unknown,
             last: None,
+            difference: None,
         }
+    }
+
+    /// Returns why the counter was given up, once.
+    pub(super) const fn take_difference(&mut self) -> Option<Difference> {
+        self.difference.take()
     }
 
     /// Forgets what was measured: it does not hold beyond a sleep of the machine.
@@ -89,12 +118,13 @@ impl Counter {
     }
 
     /// Judges the counter by a new reading. Returns its value and its rate from here on, or `None`
-    /// if the kernel's clock is to be read.
+    /// if the kernel's clock is to be read until the next one.
     pub(super) fn judge(&mut self, reading: Reading) -> Option<(u64, Rate)> {
         let ticks = reading.ticks?;
-        if reading.width <= WIDEST {
-            self.state = self.next_state(reading, ticks);
+        if reading.width > WIDEST {
+            return None;
         }
+        self.state = self.next_state(reading, ticks);
         match self.state {
             State::Confirmed(rate) => Some((ticks, rate)),
             State::Unknown | State::Measured(_) | State::GivenUp => None,
@@ -113,12 +143,12 @@ impl Counter {
             State::Measured(rate) | State::Confirmed(rate) => Some(rate),
         };
         let Some(ticked) = ticks.checked_sub(last_ticks) else {
-            return give_up(passed, 0);
+            return self.give_up(passed, 0);
         };
         if let Some(rate) = known
             && rate.nanos(ticked).abs_diff(passed) > TOLERANCE + passed / TOLERANCE_PART
         {
-            return give_up(passed, rate.nanos(ticked));
+            return self.give_up(passed, rate.nanos(ticked));
         }
         if passed < PERIOD / 2 {
             // Too short to measure a rate by.
@@ -126,19 +156,14 @@ impl Counter {
         }
         self.last = Some((reading, ticks));
         match (Rate::measured(passed, ticked), known) {
-            (None, _) => give_up(passed, 0),
+            (None, _) => self.give_up(passed, 0),
             (Some(rate), None) => State::Measured(rate),
             (Some(rate), Some(_)) => State::Confirmed(rate),
         }
     }
-}
 
-fn give_up(kernel_ns: u64, counter_ns: u64) -> State {
-    tracing::warn!(
-        kernel_ns,
-        counter_ns,
-        "the time stamp counter differs from the kernel's clock, though the kernel names it as its clocksource: times are read from the \
-         kernel's clock from now on, which is as exact and takes some nanoseconds more"
-    );
-    State::GivenUp
+    const fn give_up(&mut self, kernel_ns: u64, counter_ns: u64) -> State {
+        self.difference = Some(Difference { kernel_ns, counter_ns });
+        State::GivenUp
+    }
 }

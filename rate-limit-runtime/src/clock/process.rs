@@ -74,12 +74,17 @@ impl<S: Sources> ProcessClock<S> {
         let mut discipline = self.discipline.lock().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have set it meanwhile.
         let set = self.anchors.by_counter(&self.sources);
-        set.or_else(|| self.anchors.by_kernel(&self.sources))
-            .unwrap_or_else(|| {
-                let anchor = discipline.next(&self.sources);
-                self.anchors.set(&anchor);
-                anchor.micros()
-            })
+        if let Some(now) = set.or_else(|| self.anchors.by_kernel(&self.sources)) {
+            return now;
+        }
+        let anchor = discipline.next(&self.sources);
+        self.anchors.set(&anchor);
+        let difference = discipline.counter.take_difference();
+        drop(discipline);
+        if let Some(difference) = difference {
+            difference.log();
+        }
+        anchor.micros()
     }
 
     /// Whether the processor's counter is read.

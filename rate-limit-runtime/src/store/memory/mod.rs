@@ -105,13 +105,14 @@ impl MemoryStore {
 
     /// What a call of one charge would be answered now.
     pub(crate) fn look(&self, id: Id, demand: Demand<'_>) -> Answer {
-        self.shard(id).peek(self.0.clock.now(), id, demand)
+        let now = self.0.clock.now();
+        self.shard(id).peek(now, id, demand)
     }
 
     pub(crate) fn charge(&self, charges: &[Charge]) -> Verdict {
         let demands: SmallVec<[Demand<'_>; 3]> = charges.iter().map(|charge| self.demand(charge)).collect();
-        let mut locked = self.lock_all(charges);
         let read = self.0.clock.now();
+        let mut locked = self.lock_all(charges);
         let times = locked.0.iter_mut().map(|(_, shard)| shard.time(&self.0.clock, read));
         let now = times.max().unwrap_or(read);
         let mut decided: SmallVec<[Decided; 3]> = SmallVec::new();
@@ -152,8 +153,9 @@ impl MemoryStore {
     /// part in what newcomers share while there is no room.
     pub(crate) fn record(&self, charge: &Charge) -> Hit {
         let (id, demand) = (Id::of(&charge.key), self.demand(charge));
+        let read = self.0.clock.now();
         let mut shard = self.shard(id);
-        let now = shard.time(&self.0.clock, self.0.clock.now());
+        let now = shard.time(&self.0.clock, read);
         let place = shard.place(now, id);
         let hit = match place {
             Place::Shared => Hit::NONE,
@@ -169,8 +171,9 @@ impl MemoryStore {
     /// Changes one counter after the fact.
     pub(crate) fn change(&self, settlement: &Settlement) {
         let id = Id::of(&settlement.key);
+        let read = self.0.clock.now();
         let mut shard = self.shard(id);
-        let now = shard.time(&self.0.clock, self.0.clock.now());
+        let now = shard.time(&self.0.clock, read);
         shard.change(now, id, settlement.change);
     }
 
@@ -249,7 +252,8 @@ impl Store for MemoryStore {
 
     fn inspect(&self, key: Key, policy: Policy) -> Reply<Result<Vec<u64>, StoreError>> {
         let id = Id::of(&key);
-        let times = self.shard(id).inspect(self.0.clock.now(), id, policy);
+        let now = self.0.clock.now();
+        let times = self.shard(id).inspect(now, id, policy);
         Reply::ready(Ok(self.0.clock.to_wall(times)))
     }
 
