@@ -39,6 +39,13 @@ async fn f_01_two_policies_on_one_counter_admit_no_more_than_the_larger() {
 }
 
 #[tokio::test]
+async fn f_70_a_jump_of_the_wall_clock_changes_no_decision() {
+    let clock = ManualClock::new();
+    let store = MemoryStore::builder().clock(&clock).build();
+    contract::check_wall_clock(&store, &clock).await;
+}
+
+#[tokio::test]
 async fn f_03_a_backlog_of_any_age_is_limited_as_it_would_have_been_in_time() {
     let clock = ManualClock::new();
     let store = MemoryStore::builder().clock(&clock).build();

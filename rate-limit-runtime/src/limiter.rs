@@ -223,7 +223,8 @@ impl Limiter {
     }
 
     /// When the calls were admitted that this rule counts now, the oldest first: to show a client its recent attempts. Only a sliding
-    /// window keeps them; for another algorithm there are none. What was refused is not kept.
+    /// window keeps them; for another algorithm there are none. What was refused is not kept. Times in memory are told by the wall
+    /// clock of now, so they move with it if it is stepped.
     ///
     /// # Errors
     ///

@@ -21,6 +21,7 @@ mod several;
 mod sliding_window;
 mod token_bucket;
 mod two_policies;
+mod wall_clock;
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -33,6 +34,7 @@ pub use self::dropped::check_dropped_futures;
 pub use self::ledger::Ledger;
 pub use self::runtimes::{Runtimes, check_runtimes};
 pub use self::two_policies::{TwoPolicies, check_policies, check_two_policies};
+pub use self::wall_clock::check_wall_clock;
 use crate::clock::ManualClock;
 use crate::key::{Client, Key};
 use crate::method::Method;

@@ -67,8 +67,8 @@ pub trait Store: Any + Debug + Send + Sync {
     /// Answers as [`acquire`](Self::acquire) would for this one charge, and records nothing: what remains is what does now.
     fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>>;
 
-    /// When the hits were admitted that count now, the oldest first, in microseconds since 1970. Only a sliding window keeps them:
-    /// for another algorithm there are none, and none in a store that keeps no times.
+    /// When the hits were admitted that count now, the oldest first, in microseconds since 1970 as the wall clock tells them now. Only
+    /// a sliding window keeps them: for another algorithm there are none, and none in a store that keeps no times.
     fn inspect(&self, _key: Key, _policy: Policy) -> Reply<Result<Vec<u64>, StoreError>> {
         Reply::ready(Ok(Vec::new()))
     }
