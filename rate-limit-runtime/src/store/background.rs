@@ -9,6 +9,8 @@ use tokio::runtime::{Builder, Handle, Id};
 use tokio::sync::{oneshot, watch};
 use tokio::task::AbortHandle;
 
+#[cfg(feature = "redis")]
+use super::lag::Lag;
 use crate::error::{StoreError, StoreErrorKind};
 
 /// Runs the background tasks of a store.
@@ -21,6 +23,8 @@ pub(crate) struct Background {
     own: OnceLock<OwnThread>,
     /// How many tasks of [`Background::finish`] have not ended.
     unfinished: watch::Sender<usize>,
+    #[cfg(feature = "redis")]
+    lag: Lag,
 }
 
 impl Background {
@@ -29,6 +33,8 @@ impl Background {
             first: OnceLock::new(),
             own: OnceLock::new(),
             unfinished: watch::Sender::new(0),
+            #[cfg(feature = "redis")]
+            lag: Lag::default(),
         })
     }
 
@@ -55,6 +61,11 @@ impl Background {
             OwnThread::start()
         });
         Ok(moved)
+    }
+
+    #[cfg(feature = "redis")]
+    pub(crate) const fn lag(&self) -> &Lag {
+        &self.lag
     }
 
     /// Returns the runtime on which background tasks run now.

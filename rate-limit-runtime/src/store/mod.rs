@@ -5,6 +5,8 @@ mod background;
 mod charge;
 #[cfg(feature = "test-util")]
 pub(crate) mod draws;
+#[cfg(feature = "redis")]
+mod lag;
 mod memory;
 #[cfg(feature = "redis")]
 mod redis;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant as SystemInstant};
 
 use smallvec::{SmallVec, smallvec};
 use tokio::sync::oneshot;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 use super::script::keys;
 use crate::error::{StoreError, StoreErrorKind};
@@ -49,6 +49,8 @@ struct State {
     /// Empty unless as many are under way as may be.
     waiting: VecDeque<Waiting>,
     pace: Pace,
+    /// Whether the lag of the process is measured, as it is while calls wait.
+    is_measured: bool,
 }
 
 struct Waiting {
@@ -84,7 +86,7 @@ pub(super) trait Line: Clone + Send + Sync + 'static {
     fn send(&self, calls: Calls, end: Instant) -> impl Future<Output = Result<Answers, StoreError>> + Send;
 
     /// Runs what no caller may take along.
-    fn background(&self) -> &Background;
+    fn background(&self) -> &Arc<Background>;
 }
 
 /// The right to have a script call under way. Dropped, it passes to those that wait.
@@ -121,8 +123,9 @@ impl Batcher {
             }
         };
         if let Some(answer) = waiting {
-            let answer = timeout_at(end, answer).await.map_err(|_| Undecided::InLine)?;
-            return Ok(answer.unwrap_or_else(|_| Err(unanswered()))?);
+            self.measure_lag(&line);
+            let answer = line.background().lag().wait(end, answer).await;
+            return Ok(answer.ok_or(Undecided::InLine)?.unwrap_or_else(|_| Err(unanswered()))?);
         }
         let turn = Turn {
             batcher: Arc::clone(self),
@@ -130,6 +133,19 @@ impl Batcher {
         };
         let mut answers = turn.line.send(smallvec![charges], end).await?;
         Ok(answers.pop().unwrap_or_else(|| Err(unanswered()))?)
+    }
+
+    /// Has the lag of the process measured until no call waits any more.
+    fn measure_lag(self: &Arc<Self>, line: &impl Line) {
+        if std::mem::replace(&mut self.state().is_measured, true) {
+            return;
+        }
+        let (batcher, background, start) = (Arc::clone(self), Arc::clone(line.background()), Instant::now());
+        line.background().spawn(async move {
+            let measured = Measured(batcher);
+            let goes_on = || !measured.0.state().waiting.is_empty();
+            background.lag().measure(start, goes_on).await;
+        });
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -184,6 +200,15 @@ impl State {
             return None;
         }
         Some(batch)
+    }
+}
+
+/// Ends the measurement of the lag, also when its runtime ends.
+struct Measured(Arc<Batcher>);
+
+impl Drop for Measured {
+    fn drop(&mut self) {
+        self.0.state().is_measured = false;
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant as SystemInstant};
 
 use redis::{Cmd, ErrorKind, RedisError, ServerErrorKind, Value};
 use tokio::sync::{Mutex, watch};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::Instant;
 
 use super::connect::keep_connecting;
 #[cfg(feature = "redis-sentinel")]
@@ -23,8 +23,6 @@ use crate::store::background::Background;
 const QUIET: Duration = Duration::from_secs(1);
 /// The part of what is left of a deadline that such a test may take.
 const TEST_PART: u32 = 4;
-/// How late the end of a deadline may be noticed before it is no sign of the server: the process itself did not run.
-const LATE: Duration = Duration::from_millis(10);
 /// How many calls in a row may have no answer in time from a server that answers late.
 const MANY: u32 = 8;
 /// A connection that is lost before has served nobody, unless a call was answered over it.
@@ -168,9 +166,13 @@ impl Link {
             return Err(Failure::Crowded);
         }
         let started = SystemInstant::now();
-        let answer = timeout_at(end, self.ask_at_last(cmd, importing, end)).await;
-        answer.unwrap_or_else(|_| {
-            self.unanswered(started, end);
+        let answer = self
+            .background
+            .lag()
+            .wait(end, self.ask_at_last(cmd, importing, end))
+            .await;
+        answer.unwrap_or_else(|| {
+            self.unanswered(started);
             Err(Failure::Timeout)
         })
     }
@@ -225,12 +227,12 @@ impl Link {
         if !is_current {
             return false;
         }
-        let patience = end.saturating_duration_since(Instant::now()) / TEST_PART;
-        let passes = match timeout(patience, connection.send(&redis::cmd("PING"))).await {
-            Ok(Err(error)) => !error.is_io_error(),
-            Ok(Ok(_)) => true,
-            Err(_) => false,
-        };
+        let now = Instant::now();
+        let patience = now + end.saturating_duration_since(now) / TEST_PART;
+        let ping = redis::cmd("PING");
+        let answer = self.background.lag().wait(patience, connection.send(&ping)).await;
+        // A server that refuses the command is there.
+        let passes = answer.is_some_and(|answer| !answer.is_err_and(|error| error.is_io_error()));
         if !passes {
             self.lost(generation);
         }
@@ -280,10 +282,7 @@ impl Link {
 
     /// Notes a call that had no answer in time. Opens the breaker if the server has said nothing since the call began, or has answered no
     /// call in time for a while.
-    fn unanswered(self: &Arc<Self>, started: SystemInstant, end: Instant) {
-        if Instant::now() > end + LATE {
-            return;
-        }
+    fn unanswered(self: &Arc<Self>, started: SystemInstant) {
         let in_a_row = self.unanswered.fetch_add(1, Ordering::Relaxed) + 1;
         self.turn(|state| {
             let suspected = match &*state {

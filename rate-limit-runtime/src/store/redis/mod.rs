@@ -234,7 +234,7 @@ impl Line for RedisStore {
         Ok(answers.into_iter().map(|answer| answer.map_err(heard)).collect())
     }
 
-    fn background(&self) -> &Background {
+    fn background(&self) -> &Arc<Background> {
         &self.0.background
     }
 }
