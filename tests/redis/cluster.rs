@@ -12,7 +12,7 @@ use crate::common::{
 };
 use crate::support::RedisCluster;
 
-fn url(cluster: &RedisCluster) -> String {
+pub(crate) fn url(cluster: &RedisCluster) -> String {
     format!("redis-cluster://{}", cluster.addresses())
 }
 
@@ -27,7 +27,7 @@ async fn slot_of(cluster: &RedisCluster, limiter: &Limiter, client: &str) -> (St
     (key, slot)
 }
 
-fn keys(cluster: &RedisCluster) -> Vec<String> {
+pub(crate) fn keys(cluster: &RedisCluster) -> Vec<String> {
     let all = |port| {
         cluster
             .nodes()

@@ -5,8 +5,10 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use super::RedisStore;
+use super::failure::runtime_ended;
+use super::parted::is_parted;
 use crate::algorithm;
-use crate::error::{StoreError, StoreErrorKind};
+use crate::error::StoreError;
 use crate::store::verdict::{Decided, combine};
 use crate::store::{Change, Charge, Settlement};
 use crate::throttle::log_throttled;
@@ -44,10 +46,7 @@ impl RedisStore {
         }
         let mut answers = Vec::new();
         while let Some(answer) = asked.join_next().await {
-            answers.push(answer.map_err(|error| {
-                StoreError::new(StoreErrorKind::Unexpected, "the runtime ended while Redis was asked")
-                    .with_source(error)
-            })?);
+            answers.push(answer.map_err(runtime_ended)?);
         }
         let all_fit = answers
             .iter()
@@ -89,7 +88,12 @@ impl RedisStore {
 type Answer = (Result<Verdict, StoreError>, Vec<usize>);
 
 /// One verdict for the call, from the charge that each slot tells of.
-fn combined(charges: usize, answers: Vec<Answer>) -> Result<Verdict, StoreError> {
+fn combined(charges: usize, mut answers: Vec<Answer>) -> Result<Verdict, StoreError> {
+    // A call may be decided again if nothing else failed, since something may have been kept then.
+    let failed = |(verdict, _): &Answer| verdict.as_ref().is_err_and(|error| !is_parted(error));
+    if let Some(failed) = answers.iter().position(failed) {
+        return answers.swap_remove(failed).0;
+    }
     // Counts neither as one that fits nor as one that refuses.
     let untold = Decided {
         answer: algorithm::Answer::Never,

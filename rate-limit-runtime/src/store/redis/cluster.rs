@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::connect::jittered;
-use super::failure::Failure;
+use super::failure::{Failure, is_try_again};
 use super::link::Link;
 use super::script::Scripts;
 use super::target::{Target, elsewhere};
@@ -22,6 +22,10 @@ use super::target::{Target, elsewhere};
 const SLOTS: usize = 16_384;
 /// A slot may have moved once more meanwhile.
 const REDIRECTS: usize = 3;
+/// How often a call whose keys lie on two nodes is sent again: they are together as soon as the last of them has moved.
+const TRIES_AGAIN: usize = 2;
+/// How long it waits before.
+const TRY_AGAIN_PAUSE: Duration = Duration::from_millis(2);
 /// How long a node has to tell the slots: the others are asked at the same time.
 const ANSWER: Duration = Duration::from_millis(500);
 /// How long further views are waited for once one was told.
@@ -88,8 +92,21 @@ impl Cluster {
         self.refresh().await
     }
 
-    /// Asks the node that has a slot.
+    /// Asks the node that has a slot. The answer `TRYAGAIN` comes to calls of several keys alone: the caller then asks for each by itself.
     pub(super) async fn ask(self: &Arc<Self>, slot: usize, cmd: &Cmd, end: Instant) -> Result<Value, Failure> {
+        for _ in 0..TRIES_AGAIN {
+            let answer = self.ask_once(slot, cmd, end).await;
+            let is_parted = matches!(&answer, Err(Failure::Redis(error)) if is_try_again(error));
+            if !is_parted || Instant::now() + TRY_AGAIN_PAUSE >= end {
+                return answer;
+            }
+            sleep(jittered(TRY_AGAIN_PAUSE)).await;
+        }
+        self.ask_once(slot, cmd, end).await
+    }
+
+    /// Follows redirects.
+    async fn ask_once(self: &Arc<Self>, slot: usize, cmd: &Cmd, end: Instant) -> Result<Value, Failure> {
         let mut link = self.link_of(slot, end).await?;
         let mut importing = false;
         for _ in 0..REDIRECTS {

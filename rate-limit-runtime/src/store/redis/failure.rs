@@ -1,6 +1,7 @@
 //! What an error of a server or of a connection means for us.
 
 use redis::{ErrorKind, RedisError, ServerErrorKind};
+use tokio::task::JoinError;
 
 use crate::error::{StoreError, StoreErrorKind};
 
@@ -32,6 +33,16 @@ impl From<Failure> for StoreError {
             Failure::Redis(error) => store_error(error),
         }
     }
+}
+
+/// Returns `true` for the answer that the keys of a call lie on two nodes of a cluster. It proves that nothing was kept.
+pub(super) fn is_try_again(error: &RedisError) -> bool {
+    error.kind() == ErrorKind::Server(ServerErrorKind::TryAgain)
+}
+
+/// A task that asked was cut off.
+pub(super) fn runtime_ended(error: JoinError) -> StoreError {
+    StoreError::new(StoreErrorKind::Unexpected, "the runtime ended while Redis was asked").with_source(error)
 }
 
 /// A script that runs a command which its user may not is told so in words alone.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use redis::{Cmd, Value};
 use smallvec::SmallVec;
 
-use super::store_key::{block_of, key_of, methods_key, policies_key};
+use super::store_key::{key_of, methods_key, policies_key};
 use super::{RedisStore, in_runtime, not_ours};
 use crate::error::StoreError;
 use crate::key::Client;
@@ -182,12 +182,11 @@ impl RedisStore {
             let methods: Vec<u64> = methods.into_iter().collect();
             let mut forgotten = 0;
             for methods in methods.chunks(BATCH) {
-                let mut cmd = redis::cmd("UNLINK");
-                for method in methods {
-                    let counter = key_of(&store.0.prefix, *method, client);
-                    cmd.arg(&counter).arg(block_of(counter));
-                }
-                forgotten += store.ask_without_clock(client, &cmd, read_integer, store.end()).await?;
+                let keys: Vec<String> = methods
+                    .iter()
+                    .map(|method| key_of(&store.0.prefix, *method, client))
+                    .collect();
+                forgotten += store.count("UNLINK", client, &keys, store.end()).await?;
             }
             Ok(forgotten)
         })

@@ -10,6 +10,7 @@ mod deny;
 mod failure;
 mod link;
 mod methods;
+mod parted;
 mod script;
 #[cfg(feature = "redis-sentinel")]
 mod sentinel;
@@ -32,6 +33,7 @@ pub(super) use self::counters::Scan;
 use self::deny::{Denials, Look};
 use self::failure::{Failure, store_error};
 use self::methods::{Judged, Methods};
+use self::parted::is_parted;
 use self::script::{Scripts, times, verdict, verdicts};
 use self::server::Server;
 use self::target::{Certificates, Location};
@@ -142,9 +144,16 @@ impl RedisStore {
         }
         let together = |one: &Charge, other: &Charge| self.0.server.together(one.key.client(), other.key.client());
         let groups = across::apart(&charges, together);
-        match groups[..] {
+        let decided = match groups[..] {
             [_] => self.acquire_together(&charges, end).await,
             _ => self.clone().acquire_across(charges.to_vec(), groups, end).await,
+        };
+        match decided {
+            Err(error) if charges.len() > 1 && is_parted(&error) && Instant::now() < end => {
+                let each = across::apart(&charges, |_, _| false);
+                self.clone().acquire_across(charges.to_vec(), each, end).await
+            }
+            decided => decided,
         }
     }
 
@@ -160,15 +169,18 @@ impl RedisStore {
             |one: &Settlement, other: &Settlement| self.0.server.together(one.key.client(), other.key.client());
         for group in across::apart(&settlements, together) {
             let own: Vec<Settlement> = group.iter().map(|place| settlements[*place]).collect();
-            let client = own[0].key.client();
-            if let Some(clear) = Scripts::clear(&self.0.prefix, &own) {
-                self.ask_without_clock(client, &clear, read_count, end).await?;
-            }
-            if let Some(settle) = self.0.server.scripts().settle(&self.0.prefix, &own) {
-                self.ask_until(client, settle, read_nothing, end).await?;
-            }
+            self.settle_slot(&own, end).await?;
         }
         Ok(())
+    }
+
+    /// Settles, but for what is cleared, counters whose keys one call can have.
+    async fn settle_together(&self, settlements: &[Settlement], end: Instant) -> Result<(), StoreError> {
+        let Some(settle) = self.0.server.scripts().settle(&self.0.prefix, settlements) else {
+            return Ok(());
+        };
+        let client = settlements[0].key.client();
+        self.ask_until(client, settle, read_nothing, end).await
     }
 
     /// Adds the time that the test has turned its clock to.
@@ -302,10 +314,6 @@ impl Store for RedisStore {
             forgotten
         })
     }
-}
-
-fn read_count(value: Value) -> Option<()> {
-    matches!(value, Value::Int(_)).then_some(())
 }
 
 fn read_nothing(value: Value) -> Option<()> {
