@@ -38,7 +38,7 @@ local function blocked(place, span, refused)
   local ahead = math.max(block_begun - now, 0)
   local ends, begun = block_ends - ahead, block_begun - ahead
   local left = math.min(ends, begun + span) - now
-  if take and refused and left <= 0 then
+  if take and refused and span > 0 and left <= 0 then
     ends, begun, left = math.max(ends, now + span), now, span
     ahead = 1
   end
@@ -59,7 +59,7 @@ for place = 1, charges do
     return tag
   end
   local span = tonumber(field(place, 5))
-  if span > 0 and tag ~= 'I' then
+  if tag ~= 'I' and (span > 0 or block_begun > now) then
     local left = blocked(place, span, tag == 'D')
     if left > 0 and tag == 'D' then
       tag, first, second, third = 'B', 0, math.max(second, left), math.max(third, left)
