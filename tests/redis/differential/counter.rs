@@ -143,16 +143,12 @@ pub(super) fn logs() -> Vec<Counter> {
         Policy::sliding_window(4, TICK * 12).block(TICK * 9),
         Policy::sliding_window(4, TICK * 12).block(TICK * 21),
         Policy::sliding_window(4, TICK * 12),
-    ];
-    let long_block = vec![
-        Policy::sliding_window(130, TICK * 260).block(TICK * 40),
-        Policy::sliding_window(130, TICK * 260),
+        Policy::sliding_window(200, TICK * 12).block(TICK * 9),
     ];
     vec![
         Counter::new("log", vec![Policy::sliding_window(5, TICK * 16)], false),
         Counter::new("changing log", changing, false),
         Counter::new("log that blocks", block, false),
-        Counter::new("long log that blocks", long_block, false),
         Counter::new("long log", vec![Policy::sliding_window(130, TICK * 260)], false),
     ]
 }
