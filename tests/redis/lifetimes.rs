@@ -199,6 +199,24 @@ async fn red_04_a_counter_lives_as_long_as_its_block_and_no_longer_without() {
     }
 }
 
+/// A relative of F-03: a block that begins is no reason to let a bucket go before its latest events.
+#[tokio::test]
+async fn f_06_a_block_leaves_a_bucket_of_late_events_its_day() {
+    let bench = Bench::new().await;
+    let rule = Rule::new(Policy::token_bucket(2, seconds(10)).block(ms(1_500)), key("a"));
+    let late = rule.at(UNIX_EPOCH + Duration::from_micros(bench.clock.now()) - DAY);
+    let (permit, given) = bench.charge(late.cost(2)).await;
+    let day = DAY.as_millis() as u64 + 1;
+    assert_given(&given, day);
+    let counter = bench.probe.key().await;
+    let before = bench.now().await;
+    wait(&bench.limiter, late).await;
+    assert_given(&bench.given(&counter, before).await, day);
+    let before = bench.now().await;
+    permit.reset().await.expect("the store answers");
+    assert_given(&bench.given(&counter, before).await, day);
+}
+
 #[tokio::test]
 async fn alg_10_the_largest_buckets_and_windows_neither_overflow_nor_expire_at_once() {
     let bench = Bench::new().await;

@@ -59,7 +59,8 @@ use crate::verdict::Verdict;
 ///
 /// Replicas follow a primary asynchronously: when one takes over, calls that were admitted just before may be forgotten, so a key may
 /// admit its `count` once more for each failover. In a cluster the counters of a client lie in one slot. Rules of one call by different
-/// clients are each reserved where they lie, and given back if one of them refuses.
+/// clients are each reserved where they lie, and given back if one of them refuses; so are those of one client while its slot migrates and
+/// they lie on two nodes.
 #[derive(Clone)]
 pub struct RedisStore(Arc<Inner>);
 

@@ -40,7 +40,7 @@ local function load_bucket(key)
   if full_at >= IMPLAUSIBLE or changed_at >= IMPLAUSIBLE or taken >= IMPLAUSIBLE or refill == 0 or refill > LONGEST then
     return foreign()
   end
-  value_ends = full_at + (timed and LATENESS or 0)
+  value_ends = math.max(full_at, changed_at) + (timed and LATENESS or 0)
 end
 
 local function store_bucket()

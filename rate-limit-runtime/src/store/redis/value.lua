@@ -23,13 +23,14 @@ local function quotient(dividend, divisor)
   return (dividend - math.fmod(dividend, divisor)) / divisor
 end
 
--- A value may stand behind a block, a time in which calls are refused: 't' ends:7 begun:7, 0 each for room that is left for
--- one. The algorithms read and write their values by what follows, which knows where a value begins, and keeps the key for
--- as long as the value or the block counts.
-local BLOCK_BYTES, NO_BLOCK = 15, 't\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
+-- A value may stand behind a block, a time in which calls are refused: 't' ends:7 begun:7, both 0 where room is left for
+-- one. The algorithms read and write their values by the functions below, which know where a value begins and keep the key
+-- for as long as the value or the block counts.
+local BLOCK_TAG, BLOCK_BYTES = 116, 15
+local NO_BLOCK = 't\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
 
--- The key that was read last, what stands in front of its value there, and what does when the value is written as a whole.
--- The algorithm that reads a value sets until when it is kept.
+-- The key that was read last; what stands in front of its value there, and what is put there when the value is written as a
+-- whole; when its block ends and began; and until when the value is kept, which the algorithm sets that reads it.
 local key, block, front, block_ends, block_begun, value_ends
 
 -- Returns the value, or what lies of it in the first `bytes` of the key; false for none; nil and an error reply for a block
@@ -37,7 +38,7 @@ local key, block, front, block_ends, block_begun, value_ends
 local function read_value(of, bytes)
   key, block, block_ends, block_begun, value_ends = of, '', 0, 0, 0
   local value = bytes and redis.call('GETRANGE', of, '0', bytes) or redis.call('GET', of)
-  if value and string.byte(value) == 116 then
+  if value and string.byte(value) == BLOCK_TAG then
     if #value < BLOCK_BYTES then
       return nil, foreign()
     end
