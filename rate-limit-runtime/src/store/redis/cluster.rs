@@ -1,6 +1,6 @@
 //! A Redis Cluster: a link to each primary, and which of them has which slot.
 //!
-//! Redirects are followed here, since they prove that nothing was kept; nothing else is asked again.
+//! Redirects are followed here, and `TRYAGAIN` is, since they prove that nothing was kept; nothing else is asked again.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -92,7 +92,7 @@ impl Cluster {
         self.refresh().await
     }
 
-    /// Asks the node that has a slot. The answer `TRYAGAIN` comes to calls of several keys alone: the caller then asks for each by itself.
+    /// Asks the node that has a slot. Only calls of several keys get the answer `TRYAGAIN`: their caller then asks for each key by itself.
     pub(super) async fn ask(self: &Arc<Self>, slot: usize, cmd: &Cmd, end: Instant) -> Result<Value, Failure> {
         for _ in 0..TRIES_AGAIN {
             let answer = self.ask_once(slot, cmd, end).await;
@@ -105,7 +105,7 @@ impl Cluster {
         self.ask_once(slot, cmd, end).await
     }
 
-    /// Follows redirects.
+    /// Asks the node that has a slot, following redirects.
     async fn ask_once(self: &Arc<Self>, slot: usize, cmd: &Cmd, end: Instant) -> Result<Value, Failure> {
         let mut link = self.link_of(slot, end).await?;
         let mut importing = false;

@@ -13,7 +13,7 @@ use super::failure::runtime_ended;
 use super::link::Link;
 use super::methods::BATCH;
 use super::script::{is_blocked, verdict};
-use super::store_key::{key_of, pattern, read_key};
+use super::store_key::{pattern, read_key};
 use super::{RedisStore, not_ours};
 use crate::decision::Decision;
 use crate::error::{StoreError, StoreErrorKind};
@@ -67,10 +67,7 @@ impl RedisStore {
             .collect();
         let mut counters = Vec::new();
         for methods in methods.chunks(BATCH) {
-            let keys: Vec<String> = methods
-                .iter()
-                .map(|method| key_of(&self.0.prefix, *method, client))
-                .collect();
+            let keys = self.keys_of(client, methods);
             if self.existing(client, &keys).await? == 0 {
                 continue;
             }
@@ -93,11 +90,8 @@ impl RedisStore {
         let Some(policy) = policy else {
             return Ok(StoredCounter::new(&key, None));
         };
-        let peek = self
-            .0
-            .server
-            .scripts()
-            .peek(&self.0.prefix, &Charge::new(key, policy, 1));
+        let charge = Charge::new(key, policy, 1);
+        let peek = self.0.server.scripts().peek(&self.0.prefix, &charge);
         let read = |reply| match reply {
             Value::BulkString(reply) => Some((verdict(&reply)?, is_blocked(&reply))),
             _ => None,

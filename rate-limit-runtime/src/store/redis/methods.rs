@@ -171,6 +171,12 @@ impl RedisStore {
         read(answer).ok_or_else(not_ours)
     }
 
+    /// Returns the keys of the counters of a client at these methods.
+    pub(super) fn keys_of(&self, client: Client, methods: &[u64]) -> Vec<String> {
+        let key = |method: &u64| key_of(&self.0.prefix, *method, client);
+        methods.iter().map(key).collect()
+    }
+
     pub(super) fn forget_client(&self, client: Client) -> Reply<Result<u64, StoreError>> {
         let store = self.clone();
         Reply::pending(async move {
@@ -182,10 +188,7 @@ impl RedisStore {
             let methods: Vec<u64> = methods.into_iter().collect();
             let mut forgotten = 0;
             for methods in methods.chunks(BATCH) {
-                let keys: Vec<String> = methods
-                    .iter()
-                    .map(|method| key_of(&store.0.prefix, *method, client))
-                    .collect();
+                let keys = store.keys_of(client, methods);
                 forgotten += store.count("UNLINK", client, &keys, store.end()).await?;
             }
             Ok(forgotten)
