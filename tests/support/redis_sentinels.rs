@@ -206,8 +206,9 @@ impl RedisSentinels {
         for sentinel in &self.sentinels {
             let order = |command: &str| self.nodes.order(*sentinel, command);
             // They would find each other within two seconds, and replicas within ten. And they would ask for a sign of life
-            // no more often than it may be missing: of a busy server one sign is late, of a dead one all are.
-            order("SENTINEL DEBUG info-period 200 publish-period 200 ping-period 100 tilt-period 1000");
+            // no more often than it may be missing: of a busy server one sign is late, of a dead one all are. A replica
+            // is not promoted that was not heard of for five such times, and with the primary down it is asked once a second.
+            order("SENTINEL DEBUG info-period 200 publish-period 200 ping-period 250 tilt-period 1000");
             let service = Self::SERVICE;
             order(&format!("SENTINEL MONITOR {service} 127.0.0.1 {primary} 2"));
             order(&format!(
