@@ -165,6 +165,7 @@ impl Battle {
         let undecided: Vec<&Call> = self.calls.iter().filter(unexcused).collect();
         let of = self.count(|call| !excused(call));
         println!("{what}: {} of {of} undecided that must not be", undecided.len());
+        assert!(of > 100, "{of} calls show nothing");
         assert!(
             undecided.is_empty(),
             "{what}: {} of {of} undecided; the first: {:?}",

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::SECOND;
 use super::battle::Battle;
-use super::topologies::{AFTER, AWARE, closed};
+use super::topologies::{AWARE, closed, end};
 use crate::support::RedisSentinels;
 use crate::support::history::{Disturbance, Finding, monotonic};
 
@@ -31,13 +31,12 @@ fn a_clock_that_steps_with_a_failover_costs_the_count_or_a_window() {
     assert_apart(&sentinels);
     sentinels.set_down_after(3_000);
     let ports = sentinels.server_ports().to_vec();
-    // The one that is to follow first.
-    sentinels.nodes().order(ports[1], "CONFIG SET replica-priority 10");
+    sentinels.prefer(&ports[1..]);
     let plan = closed(sentinels.url());
     let mut changes = CHANGES.into_iter().zip([ports[1], ports[2]]).peekable();
-    let mut end = u64::MAX;
+    let mut until = u64::MAX;
     let battle = Battle::of(&plan, |tick, callers| {
-        if monotonic() > end {
+        if monotonic() > until {
             callers.end();
         }
         let (_, next) = changes.next_if(|(change, _)| *change <= tick)?;
@@ -47,10 +46,8 @@ fn a_clock_that_steps_with_a_failover_costs_the_count_or_a_window() {
         let promoted = monotonic();
         if next == ports[1] {
             callers.start_another();
-            // It is not to be promoted again.
-            sentinels.nodes().order(old, "CONFIG SET replica-priority 0");
         } else {
-            end = promoted + AFTER;
+            until = end(promoted);
         }
         Some(Disturbance {
             from,

@@ -12,7 +12,7 @@ use rate_limit::OnStoreError;
 
 use super::battle::Battle;
 use super::caller::Plan;
-use super::{SECOND, plan};
+use super::{SECOND, plan, scale};
 use crate::common::ms;
 use crate::support::history::{Disturbance, monotonic};
 use crate::support::{RedisCluster, RedisSentinels};
@@ -23,9 +23,7 @@ pub(super) const AWARE: u64 = 1_500_000;
 const DECIDED: u64 = 3_000_000;
 /// The tick at which the primary changes.
 const CHANGE: u32 = 25;
-/// After a promotion the processes go on for so long.
-pub(super) const AFTER: u64 = DECIDED + 1_000_000;
-/// At the rate of so much time, however long a failover takes.
+/// The decisions of a battle would take so long: that is their rate, however long a failover takes.
 const RATE: Duration = ms(5_000);
 /// How many times as long the processes go on at most.
 const PATIENCE: u32 = 12;
@@ -36,17 +34,22 @@ const DEADLINE: Duration = ms(1_000);
 pub(super) fn closed(url: String) -> Plan {
     let plan = Plan {
         deadline: DEADLINE,
-        ..plan(url, OnStoreError::Closed, SECOND, RATE)
+        ..plan(url, OnStoreError::Closed, SECOND, RATE * scale())
     };
     plan.prolonged(PATIENCE)
+}
+
+/// Until when the processes go on after a promotion at this time.
+pub(super) fn end(promoted: u64) -> u64 {
+    promoted + DECIDED + 1_000_000 * u64::from(scale())
 }
 
 /// Changes the primary once. `change` returns when the new one was promoted, as all know who are asked for it.
 fn battle(plan: &Plan, what: &str, change: impl FnOnce()) {
     let mut change = Some(change);
-    let mut end = u64::MAX;
+    let mut until = u64::MAX;
     let battle = Battle::of(plan, |tick, callers| {
-        if monotonic() > end {
+        if monotonic() > until {
             callers.end();
         }
         let change = change.take_if(|_| tick >= CHANGE)?;
@@ -55,7 +58,7 @@ fn battle(plan: &Plan, what: &str, change: impl FnOnce()) {
         let promoted = monotonic();
         println!("{what}: promoted after {} ms", (promoted - from) / 1_000);
         callers.start_another();
-        end = promoted + AFTER;
+        until = end(promoted);
         Some(Disturbance {
             from,
             until: promoted + AWARE,
