@@ -93,7 +93,7 @@ fn f_72_the_first_calls_of_a_process_are_all_decided() {
     assert_eq!(undecided_of_processes(Duration::ZERO), [0; PROCESSES]);
 }
 
-/// As those of a service, which reads a request before it calls: no task goes on before all others have.
+/// A service reads a request before it calls, so each task keeps a thread for a while, and answers wait behind all new tasks.
 #[test]
 fn f_72_so_are_those_of_tasks_that_work_before_they_call() {
     assert_eq!(undecided_of_processes(Duration::from_micros(200)), [0; PROCESSES]);
@@ -118,7 +118,7 @@ async fn f_72_calls_without_end_are_decided_in_half_the_deadline_or_refused_at_o
                         Err(error) => {
                             let count = if is_full(&error) { &full } else { &late };
                             count.fetch_add(1, Ordering::Relaxed);
-                            // Who is refused asks again later.
+                            // A client that is refused does not ask again at once.
                             tokio::time::sleep(ms(20)).await;
                         }
                     }
