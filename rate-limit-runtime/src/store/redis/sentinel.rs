@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_core::Stream as _;
 use redis::aio::PubSub;
-use redis::{ErrorKind, Msg, RedisError, RedisResult, Value};
+use redis::{ErrorKind, RedisError, RedisResult, Value};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
@@ -23,8 +23,8 @@ const ANSWER: Duration = Duration::from_millis(500);
 const OTHERS: Duration = Duration::from_millis(30);
 /// How often each sentinel is asked whether it knows another primary.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// The channel on which a sentinel tells that a failover has ended.
-const SWITCH: &str = "+switch-master";
+/// The channels on which a sentinel tells that there is a new primary: once it is promoted, and when the failover has ended.
+const NEWS: [&str; 2] = ["+promoted-slave", "+switch-master"];
 
 /// The sentinels of a service.
 #[derive(Clone, Debug)]
@@ -125,78 +125,56 @@ impl Inner {
     async fn watch_by(&self, sentinel: &Endpoint, link: &Weak<Link>) -> RedisResult<()> {
         let mut connection = timeout(ANSWER, sentinel.open()).await.map_err(|_| unanswered())??;
         let mut news = PubSub::new(sentinel.info.redis_settings(), sentinel.stream().await?).await?;
-        timeout(ANSWER, news.subscribe(SWITCH))
+        timeout(ANSWER, news.subscribe(&NEWS))
             .await
             .map_err(|_| unanswered())??;
         let mut news = pin!(news.into_on_message());
+        let mut is_news = false;
         loop {
             let primary = timeout(ANSWER, self.primary_by(&mut connection)).await;
             let primary = primary.map_err(|_| unanswered())??;
-            let mut follow = None;
-            if self.epoch.fetch_max(primary.epoch, Ordering::AcqRel) < primary.epoch {
-                follow = Some(self.primary.at(primary.host, primary.port).name());
+            let Some(link) = link.upgrade() else { return Ok(()) };
+            if self.epoch.fetch_max(primary.epoch, Ordering::AcqRel) < primary.epoch || is_news {
+                link.follow(&self.primary.at(primary.host, primary.port).name());
             }
-            loop {
-                let Some(link) = link.upgrade() else { return Ok(()) };
-                if let Some(address) = follow {
-                    link.follow(&address);
-                }
-                drop(link);
-                let next = poll_fn(|context| news.as_mut().poll_next(context));
-                match timeout(jittered(INTERVAL), next).await {
-                    Ok(Some(news)) => follow = self.new_primary(&news),
-                    Ok(None) => return Err(unanswered()),
-                    Err(_) => break,
-                }
-            }
+            drop(link);
+            let next = poll_fn(|context| news.as_mut().poll_next(context));
+            is_news = match timeout(jittered(INTERVAL), next).await {
+                Ok(Some(_)) => true,
+                Ok(None) => return Err(unanswered()),
+                Err(_) => false,
+            };
         }
     }
 
-    /// Asks a sentinel for the primary. One that does not tell the epoch, as servers that only resemble sentinels, is asked for the address
-    /// alone.
+    /// Asks a sentinel for the primary. The epoch is asked for first: it rises when the new primary is promoted, at which time the address
+    /// changes that is told to clients. What only resembles a sentinel may tell none.
     async fn primary_by(&self, sentinel: &mut Connection) -> RedisResult<Named> {
         let ask = |of: &str| {
             let mut cmd = redis::cmd("SENTINEL");
             cmd.arg(of).arg(&self.service);
             cmd
         };
-        let told = sentinel.send(&ask("MASTER")).await;
-        let told = told.and_then(|told| Ok(redis::from_redis_value::<Vec<(String, String)>>(told)?));
-        if let Some(primary) = told.ok().as_deref().and_then(read) {
-            return Ok(primary);
-        }
+        let fields = sentinel.send(&ask("MASTER")).await;
+        let fields = fields.and_then(|fields| Ok(redis::from_redis_value::<Vec<(String, String)>>(fields)?));
+        let epoch = fields.ok().and_then(|fields| {
+            let (_, epoch) = fields.into_iter().find(|(field, _)| field == "config-epoch")?;
+            epoch.parse().ok()
+        });
         let address = sentinel.send(&ask("GET-MASTER-ADDR-BY-NAME")).await?;
         let address: Option<(String, u16)> = redis::from_redis_value(address)?;
-        let unknown = || {
+        let (host, port) = address.ok_or_else(|| {
             RedisError::from((
                 ErrorKind::InvalidClientConfig,
                 "the sentinels know no service of this name",
             ))
-        };
-        let (host, port) = address.ok_or_else(unknown)?;
-        Ok(Named { host, port, epoch: 0 })
+        })?;
+        Ok(Named {
+            host,
+            port,
+            epoch: epoch.unwrap_or_default(),
+        })
     }
-
-    /// Reads what a sentinel tells when a failover has ended: `SERVICE HOST PORT NEW-HOST NEW-PORT`.
-    fn new_primary(&self, news: &Msg) -> Option<String> {
-        let text: String = news.get_payload().ok()?;
-        let (service, addresses) = text.split_once(' ')?;
-        let [_, _, host, port] = addresses.split(' ').collect::<Vec<_>>()[..] else {
-            return None;
-        };
-        let port = port.parse().ok()?;
-        (service == self.service).then(|| self.primary.at(host.to_owned(), port).name())
-    }
-}
-
-/// Reads what `SENTINEL MASTER` answers.
-fn read(told: &[(String, String)]) -> Option<Named> {
-    let field = |name: &str| told.iter().find(|(field, _)| field == name).map(|(_, value)| value);
-    Some(Named {
-        host: field("ip")?.clone(),
-        port: field("port")?.parse().ok()?,
-        epoch: field("config-epoch")?.parse().ok()?,
-    })
 }
 
 fn unanswered() -> RedisError {
