@@ -2,8 +2,7 @@
 
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use futures_core::Stream as _;
@@ -36,11 +35,12 @@ struct Inner {
     service: String,
     /// What is told to the primary, at whichever address.
     primary: Endpoint,
-    /// The highest epoch that a sentinel has told. Each failover has a higher one than all before.
-    epoch: AtomicU64,
+    /// The last primary that is known.
+    known: Mutex<Option<Named>>,
 }
 
-/// The primary that a sentinel names.
+/// The primary that a sentinel names. Each failover has a higher epoch than all before.
+#[derive(Clone, Debug, PartialEq)]
 struct Named {
     host: String,
     port: u16,
@@ -53,7 +53,7 @@ impl Sentinels {
             sentinels,
             service,
             primary,
-            epoch: AtomicU64::new(0),
+            known: Mutex::default(),
         }))
     }
 
@@ -67,7 +67,8 @@ impl Sentinels {
                 inner.primary_by(&mut sentinel.open().await?).await
             }));
         }
-        let (mut named, mut last, mut until): (Vec<Named>, _, _) = (Vec::new(), None, None);
+        let mut named: Vec<Named> = self.0.known().clone().into_iter().collect();
+        let (mut last, mut until) = (None, None);
         while let Some(answer) = match until {
             Some(until) => timeout_at(until, asked.join_next()).await.unwrap_or(None),
             None => asked.join_next().await,
@@ -82,11 +83,13 @@ impl Sentinels {
             }
         }
         let epoch = named.iter().map(|primary| primary.epoch).max().unwrap_or_default();
-        self.0.epoch.fetch_max(epoch, Ordering::AcqRel);
-        // Those that tell no epoch may name several.
-        for primary in named.into_iter().filter(|primary| primary.epoch == epoch) {
-            match self.open_at(primary).await {
-                Ok(opened) => return Ok(opened),
+        // Where none tells an epoch, all do the same.
+        for primary in named.into_iter().filter(|primary| primary.epoch == epoch).rev() {
+            match self.open_at(&primary).await {
+                Ok(opened) => {
+                    self.0.learn(primary, true);
+                    return Ok(opened);
+                }
                 Err(error) => last = Some(error),
             }
         }
@@ -94,14 +97,22 @@ impl Sentinels {
     }
 
     /// A server that a failover has just made the primary may not know of it yet.
-    async fn open_at(&self, Named { host, port, .. }: Named) -> RedisResult<(Connection, String)> {
-        let server = self.0.primary.at(host, port);
+    async fn open_at(&self, primary: &Named) -> RedisResult<(Connection, String)> {
+        let server = self.0.at(primary);
         let mut connection = server.open().await?;
         let role: Vec<Value> = redis::from_redis_value(connection.send(&redis::cmd("ROLE")).await?)?;
         match role.first() {
             Some(Value::BulkString(role)) if role == b"master" => Ok((connection, server.name())),
             _ => Err((ErrorKind::Io, "the server that sentinels name is no primary").into()),
         }
+    }
+
+    /// Returns `true` if the server at this address was the primary and another one is now.
+    pub(super) fn has_left(&self, address: &str) -> bool {
+        self.0
+            .known()
+            .as_ref()
+            .is_some_and(|known| self.0.at(known).name() != address)
     }
 
     /// Has the link follow failovers for as long as it exists: each sentinel is listened to, and asked at intervals.
@@ -122,6 +133,28 @@ impl Sentinels {
 }
 
 impl Inner {
+    fn at(&self, primary: &Named) -> Endpoint {
+        self.primary.at(primary.host.clone(), primary.port)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Option<Named>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps what a sentinel has told, unless it is of before what is known. `is_news` says that it has just changed, which tells where
+    /// sentinels tell no epoch. Returns `true` if another one is the primary now.
+    fn learn(&self, primary: Named, is_news: bool) -> bool {
+        let mut known = self.known();
+        let is_newer = known
+            .as_ref()
+            .is_none_or(|known| primary.epoch > known.epoch || is_news && primary.epoch == known.epoch);
+        let changed = is_newer && known.as_ref() != Some(&primary);
+        if changed {
+            *known = Some(primary);
+        }
+        changed
+    }
+
     async fn watch_by(&self, sentinel: &Endpoint, link: &Weak<Link>) -> RedisResult<()> {
         let mut connection = timeout(ANSWER, sentinel.open()).await.map_err(|_| unanswered())??;
         let mut news = PubSub::new(sentinel.info.redis_settings(), sentinel.stream().await?).await?;
@@ -134,8 +167,9 @@ impl Inner {
             let primary = timeout(ANSWER, self.primary_by(&mut connection)).await;
             let primary = primary.map_err(|_| unanswered())??;
             let Some(link) = link.upgrade() else { return Ok(()) };
-            if self.epoch.fetch_max(primary.epoch, Ordering::AcqRel) < primary.epoch || is_news {
-                link.follow(&self.primary.at(primary.host, primary.port).name());
+            let address = self.at(&primary).name();
+            if self.learn(primary, is_news) {
+                link.follow(&address);
             }
             drop(link);
             let next = poll_fn(|context| news.as_mut().poll_next(context));
