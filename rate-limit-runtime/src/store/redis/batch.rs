@@ -51,6 +51,8 @@ struct State {
     under_way: usize,
     /// Empty unless as many are under way as may be.
     waiting: VecDeque<Waiting>,
+    /// How many have left the line, and have no answer yet.
+    carried: usize,
     pace: Pace,
     /// Whether the lag of the process is measured, as it is from when a call waits until none is under way.
     is_measured: bool,
@@ -182,7 +184,7 @@ impl State {
     ) -> Result<oneshot::Receiver<Result<Verdict, StoreError>>, Undecided> {
         let is_full = |state: &Self| {
             let calls = state.waiting.len();
-            calls >= most || calls >= SHORT_LINE && state.pace.wait(calls) > longest
+            calls + state.carried >= most || calls >= SHORT_LINE && state.pace.wait(calls) > longest
         };
         if is_full(self) {
             self.waiting.retain(|waiting| !waiting.answer.is_closed());
@@ -218,6 +220,7 @@ impl State {
             self.pace.returned = None;
             return None;
         }
+        self.carried += batch.len();
         Some(batch)
     }
 }
@@ -231,13 +234,23 @@ impl Drop for Measured {
     }
 }
 
+/// So many calls that have left the line, until their batch has returned, also when its runtime ends.
+struct Carried(Arc<Batcher>, usize);
+
+impl Drop for Carried {
+    fn drop(&mut self) {
+        self.0.state().carried -= self.1;
+    }
+}
+
 impl<L: Line> Drop for Turn<L> {
     fn drop(&mut self) {
         let Some(batch) = self.batcher.state().next() else {
             return;
         };
         let turn = Self::new(&self.batcher, self.line.clone());
-        self.line.background().spawn(turn.carry(batch));
+        let carried = Carried(Arc::clone(&self.batcher), batch.len());
+        self.line.background().spawn(turn.carry(batch, carried));
     }
 }
 
@@ -247,7 +260,7 @@ impl<L: Line> Turn<L> {
         Self { batcher, line }
     }
 
-    async fn carry(self, batch: Vec<Waiting>) {
+    async fn carry(self, batch: Vec<Waiting>, carried: Carried) {
         let (calls, callers): (Calls, Vec<_>) = batch
             .into_iter()
             .map(|waiting| (waiting.charges, waiting.answer))
@@ -267,6 +280,7 @@ impl<L: Line> Turn<L> {
                 }
             }
         }
+        drop(carried);
         // Whoever was answered and calls again goes out with the next.
         tokio::task::yield_now().await;
         drop(self);
