@@ -4,12 +4,20 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "redis")]
 use crate::error::{StoreError, StoreErrorKind};
 
 /// The longest deadline of a call. Nobody waits for a day, and clocks have room for it.
 pub(super) const MAX_DEADLINE: Duration = Duration::from_secs(86_400);
 
+/// How long one attempt to connect may take. No call waits for it: each has a deadline of its own.
+pub(super) const ATTEMPT: Duration = Duration::from_secs(1);
+pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(10);
+/// After an attempt that failed, and before another one is made beside one that is not answered.
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+
 /// Their clients panic outside of one.
+#[cfg(feature = "redis")]
 pub(super) fn in_runtime(store: &str) -> Result<(), StoreError> {
     match tokio::runtime::Handle::try_current() {
         Ok(_) => Ok(()),
@@ -33,6 +41,12 @@ pub(crate) fn warn_if_clock_is_paused() {
             );
         });
     }
+}
+
+/// Returns between half of a pause and all of it, so that instances that lost one server do not return together.
+pub(super) fn jittered(pause: Duration) -> Duration {
+    let half = pause / 2;
+    half + half.mul_f64(random())
 }
 
 /// From 0 to 1, so that those who failed together do not try again together.

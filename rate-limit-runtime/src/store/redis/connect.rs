@@ -12,11 +12,8 @@ use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use super::link::{Link, State};
 use super::script::Scripts;
 use super::target::{ATTEMPT, Target};
-use crate::store::runtime::random;
-
-const FIRST_PAUSE: Duration = Duration::from_millis(10);
-/// After an attempt that failed, and before another one is made beside one that is not answered.
-const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+pub(super) use crate::store::runtime::jittered;
+use crate::store::runtime::{FIRST_PAUSE, LONGEST_PAUSE};
 
 /// The right to connect, given back when dropped: also when the runtime that connects is shut down.
 struct Connecting(Weak<Link>);
@@ -132,10 +129,4 @@ fn down(link: &Link, error: RedisError) {
         }
         waiting
     });
-}
-
-/// Between half of a pause and all of it, so that instances that lost one server do not return together.
-pub(super) fn jittered(pause: Duration) -> Duration {
-    let half = pause / 2;
-    half + half.mul_f64(random())
 }

@@ -1,14 +1,11 @@
 //! Where the servers are, as a URL says it, and how to get to one.
 
-use std::time::Duration;
-
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisResult};
 
 use crate::error::BuildError;
 
-/// How long one attempt to connect may take. No call waits for it: each has a deadline of its own.
-pub(super) const ATTEMPT: Duration = Duration::from_secs(1);
+pub(super) use crate::store::runtime::ATTEMPT;
 
 /// What a link leads to.
 #[derive(Clone, Debug)]
