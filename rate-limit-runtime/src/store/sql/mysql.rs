@@ -4,16 +4,18 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use sqlx::mysql::{MySqlConnection, MySqlDatabaseError, MySqlPool, MySqlRow};
-use sqlx::pool::PoolConnection;
+use sqlx::mysql::{MySqlConnection, MySqlDatabaseError, MySqlRow};
 use sqlx::{AssertSqlSafe, Connection as _, Row as _, query, query_as, raw_sql};
 use tokio::sync::OnceCell;
 
+use super::builder::TestClock;
+use super::pool::{Connections, Lease};
 use super::row::{Charged, Columns, Numbers, Seen, Swap, Untaken, in_order};
 use super::stored::Named;
-use super::trouble::{Code, Trouble, free, patience};
-use super::{Batch, MAX_BATCH, TestClock};
+use super::trouble::{Code, Trouble};
+use super::{Batch, MAX_BATCH};
 use crate::key::Client;
+use crate::store::background::Background;
 use crate::store::{Change, Charge, Settlement};
 
 pub(super) const SCHEMA: &str = "\
@@ -41,7 +43,8 @@ const MAX_MADE: usize = 10_000;
 
 #[derive(Debug)]
 pub(super) struct MySql {
-    pool: MySqlPool,
+    connections: Connections<sqlx::MySql>,
+    background: Arc<Background>,
     clock: TestClock,
     deadline: Duration,
     /// Rows that are known to be there.
@@ -146,7 +149,7 @@ impl Parts {
     }
 }
 
-fn trouble(error: sqlx::Error) -> Trouble {
+pub(super) fn trouble(error: sqlx::Error) -> Trouble {
     Trouble::new(error, |error| {
         let error = error.try_downcast_ref::<MySqlDatabaseError>();
         match error.map(MySqlDatabaseError::number) {
@@ -162,9 +165,15 @@ fn trouble(error: sqlx::Error) -> Trouble {
 }
 
 impl MySql {
-    pub(super) fn new(pool: MySqlPool, clock: TestClock, deadline: Duration) -> Self {
+    pub(super) fn new(
+        connections: Connections<sqlx::MySql>,
+        background: Arc<Background>,
+        clock: TestClock,
+        deadline: Duration,
+    ) -> Self {
         Self {
-            pool,
+            connections,
+            background,
             clock,
             deadline,
             made: Mutex::default(),
@@ -179,8 +188,8 @@ impl MySql {
         AssertSqlSafe(limited(self.deadline, statement))
     }
 
-    async fn free(&self, wait: Duration) -> Result<PoolConnection<sqlx::MySql>, Trouble> {
-        free(&self.pool, wait, trouble).await
+    async fn free(&self, wait: Duration) -> Result<Lease<sqlx::MySql>, Trouble> {
+        self.connections.take(wait).await
     }
 
     /// One attempt to charge a call: one statement, or one in a transaction for each of several charges.
@@ -244,14 +253,14 @@ impl MySql {
             Parts::new(charge, &now).take(),
             hex(&client)
         );
-        let row = raw_sql(self.limited(&take))
-            .fetch_optional(&mut *connection)
+        let rows = raw_sql(self.limited(&take))
+            .fetch_all(&mut *connection)
             .await
             .map_err(trouble)?;
         // Forgotten in between.
-        let row = row.ok_or(Trouble::LostRace)?;
+        let row = rows.first().ok_or(Trouble::LostRace)?;
         let answer: i64 = row.try_get("answer").map_err(trouble)?;
-        let seen = Seen::read(&row).map_err(trouble)?;
+        let seen = Seen::read(row).map_err(trouble)?;
         if answer % 2 == 1 {
             return Ok(Charged::taken(charge, answer / 2, seen.now));
         }
@@ -315,7 +324,7 @@ impl MySql {
 
     /// Takes in the caller's transaction, in one statement.
     pub(super) async fn charge_within(
-        &self,
+        self: &Arc<Self>,
         connection: &mut MySqlConnection,
         charge: &Charge,
     ) -> Result<Charged, Trouble> {
@@ -325,8 +334,12 @@ impl MySql {
         if charge.cost == 0 {
             return self.read(connection, charge).await;
         }
-        // If this fails the charge is still decided: the insert only keeps the take below from a deadlock.
-        let _ = self.make(charge).await;
+        if !self.made(charge).initialized() {
+            let (database, charge) = (Arc::clone(self), *charge);
+            let make = self.background.finish(async move { database.make(&charge).await });
+            // If this fails the charge is still decided: the insert only keeps the take below from a deadlock.
+            let _ = make.await;
+        }
         let take = Parts::new(charge, &self.now()).take_and_tell();
         let answer = raw_sql(self.limited(&take)).execute(&mut *connection).await;
         let answer = answer.map_err(trouble)?.last_insert_id() as i64;
@@ -355,17 +368,19 @@ impl MySql {
     /// Makes the row of a charge that is one of several statements of a transaction beforehand, once a process, in a transaction of its
     /// own: new rows lock the gaps between others, and transactions that wait for each other's gaps deadlock.
     async fn make(&self, charge: &Charge) -> Result<(), Trouble> {
-        let made = {
-            let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-            if made.len() >= MAX_MADE {
-                made.clear();
-            }
-            Arc::clone(made.entry(Columns::of(&charge.key)).or_default())
-        };
         // One makes it, and those that come meanwhile wait for that, so that one connection is enough.
-        let wait = patience(&self.pool, self.deadline);
+        let wait = self.connections.patience(self.deadline);
         let make = || async { self.execute(&Parts::new(charge, &self.now()).make(), wait).await };
-        made.get_or_try_init(make).await.copied()
+        self.made(charge).get_or_try_init(make).await.copied()
+    }
+
+    /// Returns whether the row of a charge is known to be there, to be waited for and to be set.
+    fn made(&self, charge: &Charge) -> Arc<OnceCell<()>> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if made.len() >= MAX_MADE {
+            made.clear();
+        }
+        Arc::clone(made.entry(Columns::of(&charge.key)).or_default())
     }
 
     /// How it stands, taking nothing.

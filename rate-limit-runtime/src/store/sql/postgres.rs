@@ -3,16 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgConnection, PgPool, PgRow};
+use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{AssertSqlSafe, Connection as _, Row as _, query, query_as, raw_sql};
 use tokio::time::Instant;
 
+use super::builder::TestClock;
+use super::pool::{Connections, Lease};
 use super::row::{Charged, Columns, Numbers, Seen, Swap, Untaken, in_order};
 use super::stored::Named;
-use super::trouble::{Code, Trouble, free, patience};
-use super::{Batch, MAX_BATCH, TestClock};
+use super::trouble::{Code, Trouble};
+use super::{Batch, MAX_BATCH};
 use crate::key::Client;
+use crate::store::background::Background;
 use crate::store::{Change, Charge, Settlement};
 
 /// Rows leave room in their page, so that a take stays in it.
@@ -36,7 +38,8 @@ const CLOCK: &str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
 #[derive(Debug)]
 pub(super) struct Postgres {
-    pool: PgPool,
+    connections: Connections<sqlx::Postgres>,
+    background: Arc<Background>,
     clock: TestClock,
     statements: Arc<Statements>,
 }
@@ -136,7 +139,7 @@ fn milliseconds(wait: Duration) -> String {
     format!("{}ms", wait.as_millis().max(1))
 }
 
-fn trouble(error: sqlx::Error) -> Trouble {
+pub(super) fn trouble(error: sqlx::Error) -> Trouble {
     Trouble::new(error, |error| match error.code().as_deref().unwrap_or_default() {
         // A unique key that another transaction was first to take is a lost race too.
         "40001" | "40P01" | "23505" => Code::Undone,
@@ -151,9 +154,10 @@ fn trouble(error: sqlx::Error) -> Trouble {
 }
 
 impl Postgres {
-    pub(super) fn new(pool: PgPool, clock: TestClock) -> Self {
+    pub(super) fn new(connections: Connections<sqlx::Postgres>, background: Arc<Background>, clock: TestClock) -> Self {
         Self {
-            pool,
+            connections,
+            background,
             clock,
             statements: Arc::new(Statements::new(CLOCK)),
         }
@@ -166,8 +170,8 @@ impl Postgres {
         }
     }
 
-    async fn free(&self, wait: Duration) -> Result<PoolConnection<sqlx::Postgres>, Trouble> {
-        free(&self.pool, wait, trouble).await
+    async fn free(&self, wait: Duration) -> Result<Lease<sqlx::Postgres>, Trouble> {
+        self.connections.take(wait).await
     }
 
     /// One attempt to charge a call: one statement, or one in a transaction for each of several charges.
@@ -294,14 +298,14 @@ impl Postgres {
     ) -> Result<Charged, Trouble> {
         let mut transaction = connection.begin().await.map_err(trouble)?;
         let columns = Columns::of(&charge.key);
-        let row = query(AssertSqlSafe(Arc::clone(&self.statements().lock)))
+        let rows = query(AssertSqlSafe(Arc::clone(&self.statements().lock)))
             .bind(columns.client)
             .bind(columns.method)
             .bind(milliseconds(wait))
-            .fetch_optional(&mut *transaction)
+            .fetch_all(&mut *transaction)
             .await
             .map_err(trouble)?;
-        let seen = Seen::read(&row.ok_or(Trouble::LostRace)?).map_err(trouble)?;
+        let seen = Seen::read(rows.first().ok_or(Trouble::LostRace)?).map_err(trouble)?;
         match seen.locked(charge) {
             Untaken::Refused(charged) => Ok(charged),
             Untaken::Take(charged, change) if self.swap(&mut transaction, charge, &change, wait).await? => {
@@ -339,7 +343,7 @@ impl Postgres {
 
     /// Takes in the caller's transaction. Only a lost race is asked again there.
     pub(super) async fn charge_within(
-        &self,
+        self: &Arc<Self>,
         connection: &mut PgConnection,
         charge: &Charge,
         deadline: Duration,
@@ -350,11 +354,14 @@ impl Postgres {
             charged = self.charge(connection, charge, deadline).await;
         }
         let charged = charged?;
-        // On a connection of its own, for the transaction may be rolled back. The refusal holds either way.
-        if charged.change.is_some()
-            && let Ok(mut connection) = self.free(patience(&self.pool, deadline)).await
-        {
-            let _ = self.put_right(&mut connection, charge, &charged, deadline).await;
+        if charged.change.is_some() {
+            // On a connection of its own, for the transaction may be rolled back. The refusal holds either way.
+            let (database, charge) = (Arc::clone(self), *charge);
+            let put_right = self.background.finish(async move {
+                let mut connection = database.free(database.connections.patience(deadline)).await?;
+                database.put_right(&mut connection, &charge, &charged, deadline).await
+            });
+            let _ = put_right.await;
         }
         Ok(charged)
     }
