@@ -106,6 +106,26 @@ impl Database {
     }
 }
 
+impl Database {
+    /// A pool of a server that has not been connected to yet.
+    pub fn lazy_pool(&self, connections: u32) -> Pool {
+        macro_rules! lazy {
+            ($options:ty) => {
+                <$options>::new()
+                    .max_connections(connections)
+                    .test_before_acquire(false)
+                    .connect_lazy(&self.url)
+                    .expect("it is a URL")
+            };
+        }
+        match self.kind {
+            Kind::Postgres => Pool::Postgres(lazy!(PgPoolOptions)),
+            Kind::MariaDb => Pool::MariaDb(lazy!(MySqlPoolOptions)),
+            Kind::Sqlite => Pool::Sqlite(lazy!(SqlitePoolOptions)),
+        }
+    }
+}
+
 /// The same code for whichever database a pool is of.
 macro_rules! on_each {
     ($pool:expr, |$name:ident| $code:expr) => {

@@ -3,7 +3,9 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod breaker;
 mod buckets;
+mod connections;
 mod contract;
 mod cost;
 mod database;
@@ -13,5 +15,6 @@ mod housekeeping;
 mod listing;
 mod reload;
 mod rolling;
+mod runtimes;
 mod servers;
 mod within;
