@@ -23,7 +23,7 @@ async fn slot_of(cluster: &RedisCluster, limiter: &Limiter, client: &str) -> (St
     (key, slot)
 }
 
-fn keys(cluster: &RedisCluster) -> Vec<String> {
+pub(crate) fn keys(cluster: &RedisCluster) -> Vec<String> {
     let all = |port| {
         cluster
             .nodes()

@@ -42,6 +42,7 @@ mod sentinel;
 mod servers;
 mod settlement;
 mod several_policies;
+mod slot_moves;
 mod stacks;
 mod stopwatch;
 mod tls;

@@ -85,6 +85,7 @@ pub async fn check(store: &dyn Store, clock: &ManualClock) {
     suite.a_refund_takes_back_one_hit().await;
     suite.a_block_begins_once_and_lasts_its_time().await;
     suite.a_shorter_block_cuts_no_longer_one_short().await;
+    suite.a_policy_without_a_block_keeps_that_of_another().await;
     suite.a_reset_ends_a_block().await;
     suite.buckets().await;
     suite.a_fixed_window_ends_at_its_multiple().await;

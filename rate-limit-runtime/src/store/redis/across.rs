@@ -12,7 +12,7 @@ use super::connect::jittered;
 use super::failure::Failure;
 use super::{RedisStore, read_verdict};
 use crate::algorithm;
-use crate::error::{StoreError, StoreErrorKind};
+use crate::error::StoreError;
 use crate::store::verdict::{Decided, combine};
 use crate::store::{Change, Charge, Settlement};
 use crate::throttle::log_throttled;
@@ -49,7 +49,7 @@ impl RedisStore {
         groups: Vec<Vec<usize>>,
         doubtful: bool,
         end: Instant,
-    ) -> Result<Verdict, StoreError> {
+    ) -> Result<Verdict, Failure> {
         let mut answers = Vec::new();
         let mut left = groups;
         if doubtful {
@@ -76,7 +76,7 @@ impl RedisStore {
         charges: &[Charge],
         groups: Vec<Vec<usize>>,
         end: Instant,
-    ) -> Result<(Vec<Vec<usize>>, Vec<Answer>), StoreError> {
+    ) -> Result<(Vec<Vec<usize>>, Vec<Answer>), Failure> {
         let looks = self.ask_each(
             charges,
             groups,
@@ -85,35 +85,19 @@ impl RedisStore {
         );
         let (mut refusing, mut fitting) = (Vec::new(), Vec::new());
         for (verdict, group) in looks.await? {
-            match verdict? {
-                Verdict::Allowed {
-                    tightest,
-                    remaining,
-                    reset_after,
-                    mut hits,
-                } => {
-                    // Nothing was charged that could be given back.
-                    hits.fill(Hit::NONE);
-                    let verdict = Verdict::Allowed {
-                        tightest,
-                        remaining,
-                        reset_after,
-                        hits,
-                    };
-                    fitting.push((Ok(verdict), group));
-                }
-                _ => refusing.push(group),
+            let mut verdict = verdict?;
+            if let Verdict::Allowed { hits, .. } = &mut verdict {
+                // Nothing was charged that could be given back.
+                hits.fill(Hit::NONE);
+                fitting.push((Ok(verdict), group));
+            } else {
+                refusing.push(group);
             }
         }
         Ok((refusing, fitting))
     }
 
-    async fn reserve(
-        &self,
-        charges: &[Charge],
-        groups: Vec<Vec<usize>>,
-        end: Instant,
-    ) -> Result<Vec<Answer>, StoreError> {
+    async fn reserve(&self, charges: &[Charge], groups: Vec<Vec<usize>>, end: Instant) -> Result<Vec<Answer>, Failure> {
         let acquire = |store: &Self, own: &[Charge]| store.0.server.scripts().acquire(&store.0.prefix, own);
         self.ask_each(charges, groups, acquire, end).await
     }
@@ -125,28 +109,17 @@ impl RedisStore {
         groups: Vec<Vec<usize>>,
         call: impl Fn(&Self, &[Charge]) -> Cmd,
         end: Instant,
-    ) -> Result<Vec<Answer>, StoreError> {
+    ) -> Result<Vec<Answer>, Failure> {
         let mut asked = JoinSet::new();
         for group in groups {
             let own: Vec<Charge> = group.iter().map(|place| charges[*place]).collect();
             let (store, cmd) = (self.clone(), call(self, &own));
             let client = own[0].key.client();
-            asked.spawn(async move {
-                (
-                    store
-                        .ask_until(client, cmd, read_verdict, end)
-                        .await
-                        .map_err(StoreError::from),
-                    group,
-                )
-            });
+            asked.spawn(async move { (store.ask_until(client, cmd, read_verdict, end).await, group) });
         }
         let mut answers = Vec::new();
         while let Some(answer) = asked.join_next().await {
-            answers.push(answer.map_err(|error| {
-                StoreError::new(StoreErrorKind::Unexpected, "the runtime ended while Redis was asked")
-                    .with_source(error)
-            })?);
+            answers.push(answer?);
         }
         Ok(answers)
     }
@@ -158,16 +131,10 @@ impl RedisStore {
             let Ok(Verdict::Allowed { hits, .. }) = verdict else {
                 continue;
             };
-            let reserved = group.iter().zip(hits).filter(|(_, hit)| **hit != Hit::NONE);
-            let settlements: Vec<Settlement> = reserved
-                .map(|(place, hit)| {
-                    let Charge { key, policy, cost, .. } = charges[*place];
-                    Settlement::new(key, policy, Change::Refund { hit: *hit, cost })
-                })
-                .collect();
-            if !settlements.is_empty() {
-                let refund = self.clone().refund(settlements);
-                given_back.push(self.0.background.finish(refund));
+            for (place, hit) in group.iter().zip(hits).filter(|(_, hit)| **hit != Hit::NONE) {
+                let Charge { key, policy, cost, .. } = charges[*place];
+                let refund = Settlement::new(key, policy, Change::Refund { hit: *hit, cost });
+                given_back.push(self.0.background.finish(self.clone().refund(refund)));
             }
         }
         for given_back in given_back {
@@ -175,18 +142,19 @@ impl RedisStore {
         }
     }
 
-    async fn refund(self, settlements: Vec<Settlement>) {
+    async fn refund(self, refund: Settlement) {
+        let refund = [refund];
         // Others may have been refused by what is given back now.
-        let _changing = self.0.denials.as_ref().map(|denials| denials.changing(&settlements));
+        let _changing = self.0.denials.as_ref().map(|denials| denials.changing(&refund));
         let last = Instant::now() + GIVE_BACK;
-        let mut refunded = self.settle_until(&settlements, self.end()).await;
+        let mut refunded = self.settle_slot(&refund, self.end()).await;
         // What was not sent is sent once the server can be reached.
         while refunded.as_ref().is_err_and(Failure::is_unsent) && Instant::now() < last {
             sleep(jittered(PAUSE)).await;
-            refunded = self.settle_until(&settlements, self.end()).await;
+            refunded = self.settle_slot(&refund, self.end()).await;
         }
         if let Err(error) = refunded {
-            let (method, error) = (settlements[0].key.method().name(), StoreError::from(error));
+            let (method, error) = (refund[0].key.method().name(), StoreError::from(error));
             log_throttled!(warn, method, %error, "a call that was refused stays charged by one of its rules");
         }
     }
@@ -197,10 +165,15 @@ fn is_admitted((verdict, _): &Answer) -> bool {
 }
 
 /// What one slot says, and the places of its charges.
-type Answer = (Result<Verdict, StoreError>, Vec<usize>);
+type Answer = (Result<Verdict, Failure>, Vec<usize>);
 
 /// One verdict for the call, from the charge that each slot tells of.
-fn combined(charges: usize, answers: Vec<Answer>) -> Result<Verdict, StoreError> {
+fn combined(charges: usize, mut answers: Vec<Answer>) -> Result<Verdict, Failure> {
+    // A call may be decided again if nothing else failed, since something may have been kept then.
+    let failed = |(verdict, _): &Answer| verdict.as_ref().is_err_and(|error| !error.is_try_again());
+    if let Some(failed) = answers.iter().position(failed) {
+        return answers.swap_remove(failed).0;
+    }
     // Counts neither as one that fits nor as one that refuses.
     let untold = Decided {
         answer: algorithm::Answer::Never,

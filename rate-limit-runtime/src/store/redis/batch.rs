@@ -9,7 +9,6 @@ use smallvec::{SmallVec, smallvec};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::script::keys;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::store::Charge;
 use crate::store::background::Background;
@@ -186,11 +185,11 @@ impl State {
         // One that is too large for all goes alone.
         while let Some(next) = self
             .waiting
-            .pop_front_if(|next| batch.is_empty() || keys(&next.charges) <= room)
+            .pop_front_if(|next| batch.is_empty() || next.charges.len() <= room)
         {
             // Whose caller has given up is not charged any more.
             if !next.answer.is_closed() {
-                room = room.saturating_sub(keys(&next.charges));
+                room = room.saturating_sub(next.charges.len());
                 batch.push(next);
             }
         }

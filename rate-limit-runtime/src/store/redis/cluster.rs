@@ -1,6 +1,6 @@
 //! A Redis Cluster: a link to each primary, and which of them has which slot.
 //!
-//! Redirects are followed here, since they prove that nothing was kept; nothing else is asked again.
+//! Redirects are followed here, and `TRYAGAIN` is, since they prove that nothing was kept; nothing else is asked again.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -25,6 +25,10 @@ use crate::store::runtime::random;
 const SLOTS: usize = 16_384;
 /// A slot may have moved once more meanwhile.
 const REDIRECTS: usize = 3;
+/// How often a call whose keys lie on two nodes is sent again: they are together as soon as the last of them has moved.
+const TRIES_AGAIN: usize = 2;
+/// How long it waits before.
+const TRY_AGAIN_PAUSE: Duration = Duration::from_millis(2);
 /// How long a node has to tell the slots: the others are asked at the same time.
 const ANSWER: Duration = Duration::from_millis(500);
 /// How long further views are waited for once one was told.
@@ -103,9 +107,22 @@ impl Cluster {
         self.refresh().await
     }
 
-    /// Asks the node that has a slot.
+    /// Asks the node that has a slot. Only calls of several keys get the answer `TRYAGAIN`: their caller then asks for each key by itself.
     pub(super) async fn ask(self: &Arc<Self>, slot: usize, cmd: &Cmd, end: Instant) -> Result<Value, Failure> {
         self.check_now_and_then();
+        for _ in 0..TRIES_AGAIN {
+            let answer = self.ask_once(slot, cmd, end).await;
+            let is_parted = answer.as_ref().is_err_and(Failure::is_try_again);
+            if !is_parted || Instant::now() + TRY_AGAIN_PAUSE >= end {
+                return answer;
+            }
+            sleep(jittered(TRY_AGAIN_PAUSE)).await;
+        }
+        self.ask_once(slot, cmd, end).await
+    }
+
+    /// Asks the node that has a slot, following redirects.
+    async fn ask_once(self: &Arc<Self>, slot: usize, cmd: &Cmd, end: Instant) -> Result<Value, Failure> {
         let mut link = self.link_of(slot, end).await?;
         let mut importing = false;
         for _ in 0..REDIRECTS {

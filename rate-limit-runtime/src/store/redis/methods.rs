@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use redis::{Cmd, Value};
 use smallvec::SmallVec;
 
-use super::store_key::{block_of, key_of, methods_key, policies_key};
+use super::store_key::{key_of, methods_key, policies_key};
 use super::{RedisStore, not_ours};
 use crate::error::StoreError;
 use crate::key::Client;
@@ -173,6 +173,12 @@ impl RedisStore {
         read(answer).ok_or_else(not_ours)
     }
 
+    /// Returns the keys of the counters of a client at these methods.
+    pub(super) fn keys_of(&self, client: Client, methods: &[u64]) -> Vec<String> {
+        let key = |method: &u64| key_of(&self.0.prefix, *method, client);
+        methods.iter().map(key).collect()
+    }
+
     pub(super) fn forget_client(&self, client: Client) -> Reply<Result<u64, StoreError>> {
         let store = self.clone();
         Reply::pending(async move {
@@ -184,12 +190,8 @@ impl RedisStore {
             let methods: Vec<u64> = methods.into_iter().collect();
             let mut forgotten = 0;
             for methods in methods.chunks(BATCH) {
-                let mut cmd = redis::cmd("UNLINK");
-                for method in methods {
-                    let counter = key_of(&store.0.prefix, *method, client);
-                    cmd.arg(&counter).arg(block_of(counter));
-                }
-                forgotten += store.ask_without_clock(client, &cmd, read_integer, store.end()).await?;
+                let keys = store.keys_of(client, methods);
+                forgotten += store.count("UNLINK", client, &keys, store.end()).await?;
             }
             Ok(forgotten)
         })

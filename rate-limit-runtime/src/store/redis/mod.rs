@@ -12,6 +12,7 @@ mod endpoint;
 mod failure;
 mod link;
 mod methods;
+mod parted;
 mod script;
 #[cfg(feature = "redis-sentinel")]
 mod sentinel;
@@ -62,7 +63,8 @@ use crate::verdict::Verdict;
 ///
 /// Replicas follow a primary asynchronously: when one takes over, calls that were admitted just before may be forgotten, so a key may
 /// admit its `count` once more for each failover. In a cluster the counters of a client lie in one slot. Rules of one call by different
-/// clients are each reserved where they lie, and given back if one of them refuses.
+/// clients are each reserved where they lie, and given back if one of them refuses; so are those of one client while its slot migrates and
+/// they lie on two nodes.
 #[derive(Clone)]
 pub struct RedisStore(Arc<Inner>);
 
@@ -153,19 +155,36 @@ impl RedisStore {
         }
         let together = |one: &Charge, other: &Charge| self.0.server.together(one.key.client(), other.key.client());
         let groups = across::apart(&charges, together);
-        match groups[..] {
-            [_] => Ok(self.acquire_together(&charges, end).await?),
-            _ => {
-                let decided = self.clone().acquire_across(charges, groups, doubtful, end);
-                Ok(self.0.background.finish(decided).await??)
+        let decided = match groups[..] {
+            [_] => self.acquire_together(&charges, end).await,
+            _ => self.acquire_apart(charges.clone(), groups, doubtful, end).await,
+        };
+        let decided = match decided {
+            Err(error) if charges.len() > 1 && error.is_try_again() && Instant::now() < end => {
+                let each = across::apart(&charges, |_, _| false);
+                self.acquire_apart(charges, each, true, end).await
             }
-        }
+            decided => decided,
+        };
+        Ok(decided.map_err(StoreError::from)?)
+    }
+
+    /// Decides charges in several slots, in a task that goes on when the caller is gone.
+    async fn acquire_apart(
+        &self,
+        charges: Charges,
+        groups: Vec<Vec<usize>>,
+        doubtful: bool,
+        end: Instant,
+    ) -> Result<Verdict, Failure> {
+        let decided = self.clone().acquire_across(charges, groups, doubtful, end);
+        self.0.background.finish(decided).await.unwrap_or(Err(Failure::Cut))
     }
 
     /// Decides charges whose keys one call can have.
-    async fn acquire_together(&self, charges: &[Charge], end: Instant) -> Result<Verdict, StoreError> {
+    async fn acquire_together(&self, charges: &[Charge], end: Instant) -> Result<Verdict, Failure> {
         let cmd = self.0.server.scripts().acquire(&self.0.prefix, charges);
-        Ok(self.ask_until(charges[0].key.client(), cmd, read_verdict, end).await?)
+        self.ask_until(charges[0].key.client(), cmd, read_verdict, end).await
     }
 
     /// Settles each slot by itself.
@@ -174,15 +193,18 @@ impl RedisStore {
             |one: &Settlement, other: &Settlement| self.0.server.together(one.key.client(), other.key.client());
         for group in across::apart(settlements, together) {
             let own: Vec<Settlement> = group.iter().map(|place| settlements[*place]).collect();
-            let client = own[0].key.client();
-            if let Some(clear) = Scripts::clear(&self.0.prefix, &own) {
-                self.ask_without_clock(client, &clear, read_count, end).await?;
-            }
-            if let Some(settle) = self.0.server.scripts().settle(&self.0.prefix, &own) {
-                self.ask_until(client, settle, read_nothing, end).await?;
-            }
+            self.settle_slot(&own, end).await?;
         }
         Ok(())
+    }
+
+    /// Settles, but for what is cleared, counters whose keys one call can have.
+    async fn settle_together(&self, settlements: &[Settlement], end: Instant) -> Result<(), Failure> {
+        let Some(settle) = self.0.server.scripts().settle(&self.0.prefix, settlements) else {
+            return Ok(());
+        };
+        let client = settlements[0].key.client();
+        self.ask_until(client, settle, read_nothing, end).await
     }
 
     /// Adds the time that the test has turned its clock to.
@@ -327,10 +349,6 @@ impl Store for RedisStore {
             forgotten
         })
     }
-}
-
-fn read_count(value: Value) -> Option<()> {
-    matches!(value, Value::Int(_)).then_some(())
 }
 
 fn read_nothing(value: Value) -> Option<()> {
