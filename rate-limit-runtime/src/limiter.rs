@@ -223,7 +223,8 @@ impl Limiter {
     }
 
     /// When the calls were admitted that this rule counts now, the oldest first: to show a client its recent attempts. Only a sliding
-    /// window keeps them; for another algorithm there are none. What was refused is not kept.
+    /// window keeps them; for another algorithm there are none. What was refused is not kept. Times in memory are told by the wall
+    /// clock of now, so they move with it if it is stepped.
     ///
     /// # Errors
     ///
@@ -280,6 +281,21 @@ impl Limiter {
         #[cfg(feature = "admin")]
         observe::forgotten(self, client, None);
         Ok(forgotten)
+    }
+
+    /// Waits until the store has done what calls have left behind: resets and refunds whose handler is gone, and what is given back of
+    /// calls that were refused. Call it at the end of a program, once no more requests are served; each of these ends within the deadline
+    /// of the store, or within 10 seconds while its server cannot be reached.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let limiter = rate_limit_runtime::Limiter::embedded();
+    /// // .. serve requests until the process is told to stop ..
+    /// limiter.drain().await;
+    /// # }
+    /// ```
+    pub async fn drain(&self) {
+        self.0.store.drain().await;
     }
 
     /// Puts these policies in the place of those that the limiter has, for all calls from now on: to reload a configuration. No counter is

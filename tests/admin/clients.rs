@@ -1,9 +1,11 @@
 //! A client is looked up and released, and not named.
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use rate_limit::{Client, Key, Limiter, MemoryStore, Method, Policy, Rule, StoreErrorKind};
+use rate_limit::{
+    Client, Key, Limiter, ManualClock, MemoryStore, Method, Policy, Rejection, Rule, StoreErrorKind, limit_per_time,
+};
 use serde_json::{Value, json};
 
 use crate::log;
@@ -57,6 +59,34 @@ async fn a_client_is_looked_up_at_every_function() {
     // Nothing was charged by that.
     let again = page.post("look-up", r#"{"parts":["alice"]}"#).await.json();
     assert_eq!(at(&again, "login")["attempts"], at_login["attempts"]);
+}
+
+#[limit_per_time(algorithm = token_bucket, capacity = 3, refill = "50s", key = member, at = at, name = "read")]
+async fn read(member: &str, at: SystemTime) -> Result<(), Rejection> {
+    Ok(())
+}
+
+/// A store that is decades ahead of the wall clock of the process that has the page.
+#[tokio::test]
+async fn f_70_a_client_is_looked_up_by_the_clock_of_the_store_alone() {
+    let clock = ManualClock::new();
+    clock.advance(Duration::from_secs(130 * 365 * 86_400));
+    let store = MemoryStore::builder().clock(&clock).build();
+    let page = Page::of(Limiter::builder().store(store).build().expect("no secret is set"));
+    page.limiter
+        .scope(async {
+            login("alice").await.expect("the first");
+            read("alice", clock.wall_clock()).await.expect("the first");
+        })
+        .await;
+    let found = page.post("look-up", r#"{"parts":["alice"]}"#).await.json();
+    assert_eq!(at(&found, "read")["remaining"], 2);
+    assert_eq!(at(&found, "read")["reset_after_ms"], 50_000);
+    let shown = |found: &Value| at(found, "login")["attempts"][0].as_u64().expect("a time");
+    let admitted = shown(&found);
+    clock.step_wall_clock_back(Duration::from_secs(3_600));
+    let found = page.post("look-up", r#"{"parts":["alice"]}"#).await.json();
+    assert_eq!(shown(&found), admitted - 3_600_000, "by the wall clock of now");
 }
 
 #[tokio::test]

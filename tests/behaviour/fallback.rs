@@ -508,6 +508,58 @@ async fn f_03_a_backlog_is_limited_by_the_fallback_as_it_would_have_been_in_time
     }
 }
 
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// Both ways in which NTP may step the wall clock of an instance.
+fn steps_of_an_hour() -> [fn(&ManualClock); 2] {
+    [
+        |clock| clock.step_wall_clock(HOUR),
+        |clock| clock.step_wall_clock_back(HOUR),
+    ]
+}
+
+#[tokio::test]
+async fn f_70_a_step_of_the_wall_clock_changes_no_decision_of_the_fallback() {
+    for step in steps_of_an_hour() {
+        for policy in [
+            Policy::sliding_window(3, MINUTE),
+            Policy::token_bucket(3, MINUTE),
+            Policy::fixed_window(3, MINUTE),
+        ] {
+            let world = World::of(1);
+            let rule = rule(policy, "a");
+            // What the store admits is counted along.
+            assert_eq!(world.admits(0, rule, 2).await, 2);
+            world.fails(true);
+            step(&world.clock);
+            assert_eq!(world.admits(0, rule, 3).await, 1, "{policy}");
+            step(&world.clock);
+            world.clock.advance(MINUTE - Duration::from_secs(1));
+            assert_eq!(world.admits(0, rule, 1).await, 0, "{policy}");
+            world.clock.advance(Duration::from_secs(1));
+            assert_eq!(world.admits(0, rule, 1).await, 1, "{policy}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn f_70_events_of_now_are_counted_along_and_decided_by_the_fallback_after_a_step() {
+    let policy = Policy::token_bucket(3, Duration::from_secs(50));
+    for step in steps_of_an_hour() {
+        let world = World::of(1);
+        step(&world.clock);
+        // Events of the last five minutes, 50 s apart, come at once; the store admits the first.
+        let at = |n: u32| world.clock.wall_clock() - Duration::from_secs(300) + n * Duration::from_secs(50);
+        let event = |n| rule(policy, "a").at(at(n));
+        assert_eq!(world.admits(0, event(0), 3).await, 3);
+        world.fails(true);
+        assert_eq!(world.admits(0, event(0), 1).await, 0, "three were counted along");
+        for n in 1..=6 {
+            assert_eq!(world.admits(0, event(n), 2).await, 1, "event {n}");
+        }
+    }
+}
+
 /// Told alike by permits, rejections and a peek.
 #[tokio::test]
 async fn f_27_a_decision_tells_who_decided() {

@@ -177,6 +177,19 @@ fn a_failover_excuses_its_window_alone() {
 }
 
 #[test]
+fn what_is_beyond_the_count_lies_surely_in_one_window() {
+    let beyond = |calls: &[Call], since: u64| exact().beyond(calls, START + since);
+    let full = [admitted(0, 0), admitted(1, 98)];
+    let with = |more: Call| [&full[..], &[more]].concat();
+    assert_eq!(beyond(&full, 0), 0);
+    assert_eq!(beyond(&with(admitted(50, 60)), 0), 1);
+    assert_eq!(beyond(&with(admitted(50, 60)), 1), 0, "the first is of before");
+    assert_eq!(beyond(&with(admitted(50, 100)), 0), 0, "it may be of the next window");
+    assert_eq!(beyond(&with(by_fallback(1, admitted(50, 60))), 0), 0);
+    assert_eq!(beyond(&with(costing(3, admitted(50, 60))), 0), 3);
+}
+
+#[test]
 fn a_process_by_itself_has_the_count_once_more_and_no_more() {
     let mut calls: Vec<Call> = vec![admitted(0, 0), admitted(1, 1)];
     for process in [1, 2] {

@@ -12,10 +12,6 @@ use crate::common::{
 };
 use crate::support::RedisCluster;
 
-fn url(cluster: &RedisCluster) -> String {
-    format!("redis-cluster://{}", cluster.addresses())
-}
-
 /// Where the counters of a client are: what is between the braces of its key.
 async fn slot_of(cluster: &RedisCluster, limiter: &Limiter, client: &str) -> (String, u16) {
     let before = keys(cluster);
@@ -27,7 +23,7 @@ async fn slot_of(cluster: &RedisCluster, limiter: &Limiter, client: &str) -> (St
     (key, slot)
 }
 
-fn keys(cluster: &RedisCluster) -> Vec<String> {
+pub(crate) fn keys(cluster: &RedisCluster) -> Vec<String> {
     let all = |port| {
         cluster
             .nodes()
@@ -41,7 +37,7 @@ fn keys(cluster: &RedisCluster) -> Vec<String> {
 async fn red_13_a_cluster_keeps_the_contract_also_across_slots() {
     let cluster = RedisCluster::start();
     let clock = ManualClock::new();
-    let store = RedisStore::builder(&url(&cluster))
+    let store = RedisStore::builder(&cluster.url())
         .clock(&clock)
         .deadline(PATIENT)
         .connect()
@@ -54,7 +50,7 @@ async fn red_13_counters_of_many_clients_are_spread_and_exact() {
     let cluster = RedisCluster::start();
     // One node is enough to find the others.
     let one = format!("redis-cluster://127.0.0.1:{}", cluster.ports()[0]);
-    let limiters = [strict(store(&url(&cluster)).await), strict(store(&one).await)];
+    let limiters = [strict(store(&cluster.url()).await), strict(store(&one).await)];
     for client in 0..30 {
         // Braces in a name do not choose the slot.
         let client = format!("{{client}}{client}{{}}");
@@ -83,7 +79,7 @@ async fn red_13_counters_of_many_clients_are_spread_and_exact() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ops_01_rules_in_several_slots_charge_all_or_none() {
     let cluster = RedisCluster::start();
-    let limiter = strict(store(&url(&cluster)).await);
+    let limiter = strict(store(&cluster.url()).await);
     let rules = [
         Rule::new(per_minute(10), key("everybody")),
         Rule::new(per_minute(1), key("one of them")).place(1),
@@ -116,7 +112,7 @@ async fn ops_01_rules_in_several_slots_charge_all_or_none() {
 #[tokio::test]
 async fn a_slot_that_moves_keeps_its_counters() {
     let cluster = RedisCluster::start();
-    let limiter = strict(store(&url(&cluster)).await);
+    let limiter = strict(store(&cluster.url()).await);
     let (key, slot) = slot_of(&cluster, &limiter, "moved").await;
     let from = cluster.primary_of(slot);
     let to = cluster
@@ -141,7 +137,7 @@ async fn a_slot_that_moves_keeps_its_counters() {
 #[tokio::test]
 async fn red_07_each_node_is_told_the_scripts_it_lacks() {
     let cluster = RedisCluster::start();
-    let limiter = strict(store(&url(&cluster)).await);
+    let limiter = strict(store(&cluster.url()).await);
     for round in 0..5 {
         for port in cluster.primaries() {
             cluster.nodes().order(port, "SCRIPT FLUSH");
@@ -156,7 +152,7 @@ async fn red_07_each_node_is_told_the_scripts_it_lacks() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn red_15_a_primary_that_is_killed_is_replaced_within_a_second() {
     let cluster = RedisCluster::start();
-    let store = RedisStore::builder(&url(&cluster))
+    let store = RedisStore::builder(&cluster.url())
         .connect()
         .await
         .expect("the cluster takes us");
@@ -189,7 +185,7 @@ async fn red_15_a_primary_that_is_killed_is_replaced_within_a_second() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn red_10_a_node_that_stops_delays_no_client_of_another() {
     let cluster = RedisCluster::start();
-    let store = RedisStore::builder(&url(&cluster))
+    let store = RedisStore::builder(&cluster.url())
         .connect()
         .await
         .expect("the cluster takes us");
@@ -240,7 +236,7 @@ async fn a_node_that_is_taken_for_the_whole_decides_what_it_has() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn f_68_a_stale_node_that_answers_first_undoes_no_failover() {
     let cluster = Arc::new(RedisCluster::start());
-    let store = RedisStore::builder(&url(&cluster)).deadline(ms(500)).connect().await;
+    let store = RedisStore::builder(&cluster.url()).deadline(ms(500)).connect().await;
     let limiter = strict(store.expect("the cluster takes us"));
     let (_, slot) = slot_of(&cluster, &limiter, "stale").await;
     let old = cluster.primary_of(slot);
@@ -248,18 +244,7 @@ async fn f_68_a_stale_node_that_answers_first_undoes_no_failover() {
     assert_ne!(new, old);
     // The others take their time.
     let ended = Arc::new(AtomicBool::new(false));
-    let slow: Vec<_> = cluster.ports().iter().copied().filter(|port| *port != old).collect();
-    let slow: Vec<_> = slow
-        .into_iter()
-        .map(|port| {
-            let (cluster, ended) = (Arc::clone(&cluster), Arc::clone(&ended));
-            std::thread::spawn(move || {
-                while !ended.load(Ordering::Relaxed) {
-                    cluster.nodes().order(port, "DEBUG SLEEP 0.02");
-                }
-            })
-        })
-        .collect();
+    let slow = cluster.slow_down(cluster.ports().iter().copied().filter(|port| *port != old), &ended);
     let start = Instant::now();
     let (mut decided, mut undecided) = (0, 0);
     while start.elapsed() < ms(4_000) && decided < 40 {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use rate_limit::{Limiter, ManualClock, Policy, Rule};
+use rate_limit::{Algorithm, Limiter, ManualClock, Policy, Rule};
 
-use crate::common::{MINUTE, admits, key, limiter, ms, rule, turned_by};
+use crate::common::{MINUTE, admits, key, limiter, ms, per_minute, rule, turned_by};
 use crate::probe::Probe;
 use crate::support::RedisServer;
 
@@ -114,6 +114,59 @@ async fn a_call_on_a_ring_reads_and_writes_a_few_slots() {
         assert_takes(&probe, &limiter, rule, true, &[("getrange", 2), ("setrange", 2)]).await;
     }
     assert_takes(&probe, &limiter, rule, false, &[("getrange", 2)]).await;
+}
+
+/// A block takes no command of its own, but when it begins, and of a long log no more than of a short one.
+#[tokio::test]
+async fn f_06_a_call_with_a_block_takes_one_read_and_one_write() {
+    let server = RedisServer::start();
+    let probe = Probe::of(&server).await;
+    let limiter = settled(limiter(&server).await, &probe).await;
+    let begins = [("setrange", 1), ("pexpire", 1)];
+    for policy in [
+        Policy::token_bucket(3, MINUTE),
+        Policy::fixed_window(3, Policy::MAX_WINDOW),
+        per_minute(3),
+    ] {
+        let read = if policy.algorithm() == Algorithm::SlidingWindow {
+            ("getrange", 1)
+        } else {
+            ("get", 1)
+        };
+        let rule = Rule::new(policy.block(MINUTE), key("a"));
+        for _ in 0..3 {
+            assert_takes(&probe, &limiter, rule, true, &[read, ("set", 1)]).await;
+        }
+        assert_takes(&probe, &limiter, rule, false, &[read, begins[0], begins[1]]).await;
+        assert_takes(&probe, &limiter, rule, false, &[read]).await;
+    }
+    let rule = Rule::new(Policy::sliding_window(100_000, MINUTE).block(MINUTE), key("a"));
+    limiter.reset(key("a")).await.expect("the store answers");
+    assert!(admits(&limiter, rule.cost(100_000)).await);
+    let took = commands(&probe, async { assert!(!admits(&limiter, rule).await) }).await;
+    let whole = took.iter().filter(|(name, _)| name == "get" || name == "set").count();
+    assert_eq!(whole, 0, "{took:?}");
+    assert!(took.iter().all(|(_, calls)| *calls < 5), "{took:?}");
+}
+
+/// A relative: the counter of a policy that blocked is no dearer for one that does not.
+#[tokio::test]
+async fn f_06_a_block_that_is_over_leaves_a_call_as_short_as_it_was() {
+    let server = RedisServer::start();
+    let probe = Probe::of(&server).await;
+    let clock = ManualClock::new();
+    let limiter = settled(turned_by(&clock, &server).await, &probe).await;
+    let _: () = probe.ask("FLUSHALL").await;
+    let (plain, blocking) = (rule(40, "a"), Rule::new(per_minute(1).block(MINUTE), key("a")));
+    assert!(admits(&limiter, blocking).await);
+    assert!(!admits(&limiter, blocking).await);
+    assert!(admits(&limiter, plain).await);
+    assert_eq!(probe.value(&probe.key().await).await[0], b't', "it lasts");
+    clock.advance(MINUTE);
+    assert!(admits(&limiter, plain).await);
+    assert_eq!(probe.value(&probe.key().await).await[0], b'l');
+    let took = commands(&probe, async { assert!(admits(&limiter, plain).await) }).await;
+    assert_eq!(took, times(&[("evalsha", 1), ("get", 1), ("append", 1)]));
 }
 
 #[tokio::test]

@@ -87,39 +87,48 @@ async fn a_foreign_value_at_a_bucket_or_window_is_left_as_it_is() {
     }
 }
 
+/// What is not ours where a block is, and behind one that is.
 #[tokio::test]
 async fn a_foreign_value_at_a_block_is_left_as_it_is() {
     let server = RedisServer::start();
     let probe = Probe::of(&server).await;
     let limiter = limiter(&server).await;
     let [bucket, window] = policies();
-    for policy in [bucket, window, per_minute(5)] {
-        let rule = Rule::new(policy.block(MINUTE), key("a"));
-        assert!(admits(&limiter, rule.cost(5)).await);
+    for policy in [bucket, window, per_minute(5), per_minute(200)] {
+        let [blocking, plain] = [policy.block(MINUTE), policy].map(|policy| Rule::new(policy, key("a")));
+        let permit = limiter.check(blocking.cost(policy.count())).await.expect("it fits");
         let counter = probe.key().await;
-        wait(&limiter, rule).await;
-        let block = format!("{counter}:b");
-        assert_eq!(probe.keys().await.len(), 2);
-        for value in FOREIGN {
-            probe.set(&block, value).await;
+        wait(&limiter, blocking).await;
+        let value = probe.value(&counter).await;
+        let (block, own) = value.split_at(15);
+        let begins_after_its_end = [&b"t\x01\0\0\0\0\0\0\x02\0\0\0\0\0\0"[..], own].concat();
+        let ends_at_no_time = [&b"t\0\0\0\0\0\0\x20\0\0\0\0\0\0\0"[..], own].concat();
+        let mut values = vec![
+            block[..14].to_vec(),
+            b"t".to_vec(),
+            begins_after_its_end,
+            ends_at_no_time,
+        ];
+        // Nothing, and an empty log of the version before, may stand behind a block.
+        let foreign = FOREIGN
+            .iter()
+            .filter(|foreign| !foreign.is_empty() && foreign[0] != b'L');
+        values.extend(foreign.map(|foreign| [block, foreign].concat()));
+        for value in &values {
+            probe.set(&counter, value).await;
             let shown = value.escape_ascii();
-            let before = probe.value(&counter).await;
-            let error = limiter.peek(rule).await.expect_err("it is not ours");
-            assert_eq!(error.kind(), StoreErrorKind::Unexpected, "{shown}");
-            // Whether it is full or not.
-            for cost in [0, 1] {
-                let refused = limiter.check(rule.cost(cost)).await.expect_err("it is not ours");
-                assert_eq!(refused.kind(), RejectionKind::StoreUnavailable, "{shown}");
+            for rule in [blocking, plain] {
+                let error = limiter.peek(rule).await.expect_err("it is not ours");
+                assert_eq!(error.kind(), StoreErrorKind::Unexpected, "{shown}");
+                for cost in [0, 1] {
+                    let refused = limiter.check(rule.cost(cost)).await.expect_err("it is not ours");
+                    assert_eq!(refused.kind(), RejectionKind::StoreUnavailable, "{shown}");
+                }
             }
-            assert_eq!(probe.value(&block).await, value, "{shown}");
-            assert_eq!(probe.value(&counter).await, before, "{shown}");
+            assert_eq!(probe.value(&counter).await, *value, "{shown}");
         }
-        let _: u64 = probe.ask(&format!("DEL {block}")).await;
-        let _: u64 = probe.ask(&format!("RPUSH {block} alice")).await;
-        let error = limiter.peek(rule).await.expect_err("it is no string");
-        assert_eq!(error.kind(), StoreErrorKind::Unexpected);
-        limiter.check(rule).await.expect_err("it is no string");
-        assert_eq!(probe.ask::<String>(&format!("TYPE {block}")).await, "list");
+        permit.reset().await.expect_err("it is not ours");
+        assert_eq!(&probe.value(&counter).await, values.last().expect("there are some"));
         let _: () = probe.ask("FLUSHALL").await;
     }
 }

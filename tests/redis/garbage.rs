@@ -78,15 +78,28 @@ async fn f_01_values_cut_short_or_of_chance_are_named_or_judged() {
         [Policy::sliding_window(130, MINUTE), Policy::sliding_window(5, MINUTE)],
         [Policy::token_bucket(5, MINUTE), Policy::token_bucket(3, MINUTE / 7)],
         [Policy::fixed_window(5, MINUTE), Policy::fixed_window(9, 7 * MINUTE)],
+        [
+            Policy::sliding_window(2, MINUTE).block(2 * MINUTE),
+            Policy::sliding_window(3, MINUTE),
+        ],
+        [
+            Policy::sliding_window(130, MINUTE).block(MINUTE),
+            Policy::sliding_window(130, MINUTE),
+        ],
+        [
+            Policy::token_bucket(2, MINUTE).block(MINUTE),
+            Policy::token_bucket(2, MINUTE),
+        ],
+        [
+            Policy::fixed_window(2, 7 * MINUTE).block(MINUTE),
+            Policy::fixed_window(5, MINUTE),
+        ],
     ];
     for pair in policies {
         let _: () = judged.probe.ask("FLUSHALL").await;
         for policy in [pair[0], pair[1], pair[0]] {
-            judged
-                .store
-                .acquire(&[Charge::new(key("a"), policy, 1)])
-                .await
-                .expect("it fits");
+            let charge = Charge::new(key("a"), policy, 1);
+            judged.store.acquire(&[charge]).await.expect("it is decided");
             judged.clock.advance(Duration::from_millis(3));
         }
         let counter = judged.probe.key().await;

@@ -3,9 +3,9 @@
 use std::ops::RangeInclusive;
 use std::time::{Duration, UNIX_EPOCH};
 
-use rate_limit::{Limiter, ManualClock, Permit, Policy, Rule};
+use rate_limit::{Algorithm, Limiter, ManualClock, Permit, Policy, Rule};
 
-use crate::common::{admits, key, ms, turned_by, wait};
+use crate::common::{key, ms, turned_by, wait};
 use crate::expiry::assert_all_expire;
 use crate::probe::Probe;
 use crate::support::RedisServer;
@@ -157,7 +157,7 @@ async fn red_04_a_fixed_window_lives_until_it_ends() {
 }
 
 #[tokio::test]
-async fn red_04_a_block_lives_as_long_as_it_lasts() {
+async fn red_04_a_counter_lives_as_long_as_its_block_and_no_longer_without() {
     let bench = Bench::new().await;
     let policies = [
         Policy::token_bucket(1, DAY),
@@ -167,26 +167,54 @@ async fn red_04_a_block_lives_as_long_as_it_lasts() {
     for policy in policies {
         for block in [ms(1), ms(1_500), DAY, Policy::MAX_WINDOW] {
             let rule = Rule::new(policy.block(block), key("a"));
-            assert!(admits(&bench.limiter, rule).await);
+            let permit = bench.limiter.check(rule).await.expect("it fits");
+            let whole = permit.decision().expect("the store decides").reset_after;
+            let is_log = policy.algorithm() == Algorithm::SlidingWindow;
+            let kept = if is_log { 2 * whole } else { whole };
             let before = bench.now().await;
             wait(&bench.limiter, rule).await;
-            let keys = bench.probe.keys().await;
-            // One of a millisecond may be gone before it is looked at.
+            let counter = bench.probe.key().await;
+            let in_ms = |kept: Duration| kept.as_micros().div_ceil(1_000) as u64 + 1;
+            assert_given(&bench.given(&counter, before).await, in_ms(block.max(kept)));
+            // One of a millisecond is over then, and another one begins.
             if block > ms(1) {
-                let blocks: Vec<_> = keys.iter().filter(|key| key.ends_with(":b")).collect();
-                assert_eq!((keys.len(), blocks.len()), (2, 1), "{keys:?}");
-                assert_given(&bench.given(blocks[0], before).await, block.as_millis() as u64 + 1);
-                let expiry: i64 = bench.probe.ask(&format!("PEXPIRETIME {}", blocks[0])).await;
+                let expiry: i64 = bench.probe.ask(&format!("PEXPIRETIME {counter}")).await;
                 bench.clock.advance(ms(700));
                 wait(&bench.limiter, rule).await;
-                let after: i64 = bench.probe.ask(&format!("PEXPIRETIME {}", blocks[0])).await;
+                let after: i64 = bench.probe.ask(&format!("PEXPIRETIME {counter}")).await;
                 assert_eq!(after, expiry, "a refusal meanwhile does not extend it");
+                bench.clock.step_back(ms(700));
             }
             assert_all_expire(&bench.probe, "a block").await;
+            let before = bench.now().await;
+            permit.reset().await.expect("the store answers");
+            if policy.algorithm() == Algorithm::FixedWindow {
+                assert_given(&bench.given(&counter, before).await, in_ms(whole));
+            } else {
+                assert_eq!(bench.probe.keys().await, [""; 0], "nothing is left of {policy}");
+            }
             bench.limiter.reset(key("a")).await.expect("the store answers");
             assert_eq!(bench.probe.keys().await, [""; 0]);
         }
     }
+}
+
+/// A relative of F-03: a block that begins is no reason to let a bucket go before its latest events.
+#[tokio::test]
+async fn f_06_a_block_leaves_a_bucket_of_late_events_its_day() {
+    let bench = Bench::new().await;
+    let rule = Rule::new(Policy::token_bucket(2, seconds(10)).block(ms(1_500)), key("a"));
+    let late = rule.at(UNIX_EPOCH + Duration::from_micros(bench.clock.now()) - DAY);
+    let (permit, given) = bench.charge(late.cost(2)).await;
+    let day = DAY.as_millis() as u64 + 1;
+    assert_given(&given, day);
+    let counter = bench.probe.key().await;
+    let before = bench.now().await;
+    wait(&bench.limiter, late).await;
+    assert_given(&bench.given(&counter, before).await, day);
+    let before = bench.now().await;
+    permit.reset().await.expect("the store answers");
+    assert_given(&bench.given(&counter, before).await, day);
 }
 
 #[tokio::test]
@@ -218,7 +246,7 @@ async fn alg_10_the_largest_buckets_and_windows_neither_overflow_nor_expire_at_o
             assert!(whole <= policy.window() && whole > Duration::ZERO, "{whole:?}");
             let refused = wait(&bench.limiter, rule).await;
             let token = policy.window() / policy.count();
-            let until = if policy.algorithm() == rate_limit::Algorithm::TokenBucket {
+            let until = if policy.algorithm() == Algorithm::TokenBucket {
                 token
             } else {
                 whole

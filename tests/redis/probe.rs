@@ -107,6 +107,8 @@ impl Probe {
 
 impl Log {
     fn read(value: &[u8]) -> Self {
+        // Behind a block, or room for one.
+        let value = if value[0] == b't' { &value[15..] } else { value };
         let (ring, entries) = match value[0] {
             b'l' => (None, value[15..].chunks(7).map(number).collect()),
             b'r' => {

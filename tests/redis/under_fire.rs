@@ -1,20 +1,22 @@
 //! Processes that decide while their server loses its scripts, its data and itself: what their callers see is what a
 //! correct store answers.
 
+mod battle;
 mod caller;
+mod clients;
+mod clocks;
+mod topologies;
 mod witness;
 
-use std::fs;
-use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use rate_limit::OnStoreError;
-use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
+use self::battle::{Battle, PROCESSES};
 use self::caller::Plan;
 use crate::common::ms;
-use crate::support::history::{Answer, Call, Checks, DecidedBy, Disturbance, Finding, Window, monotonic};
+use crate::support::history::{Answer, Checks, DecidedBy, Disturbance, Finding, Window, monotonic};
 use crate::support::{Fault, FaultProxy, RedisCluster, RedisSentinels, RedisServer, eventually};
 
 /// Many pass between two restarts.
@@ -22,145 +24,23 @@ const SHORT: Window = Window {
     count: 5,
     length: 200_000,
 };
+/// What was forgotten shows within it.
+const SECOND: Window = Window {
+    count: 5,
+    length: 1_000_000,
+};
 /// One outlasts a failover.
 const LONG: Window = Window {
     count: 20,
     length: 4_000_000,
 };
-const PROCESSES: u32 = 3;
 /// How many decisions are made in all, if not [`DECISIONS`].
 const SOME: u32 = 30_000;
 const DECISIONS: &str = "UNDER_FIRE";
-const TICK: Duration = ms(20);
+/// That of a store for which none was set.
+const DEADLINE: Duration = ms(100);
 /// After a failover that nobody asked for, as on a machine that is too busy, a process may go on with the old primary.
 const UNAWARE: u64 = 2_000_000;
-
-/// What happened, by the processes and by the fire.
-struct Battle {
-    calls: Vec<Call>,
-    disturbances: Vec<Disturbance>,
-}
-
-/// Ends with the test.
-struct Callers(Vec<Child>);
-
-impl Callers {
-    fn start(plan: &Plan, folder: &TempDir) -> Self {
-        let start = |process| {
-            Command::new(std::env::current_exe().expect("it has a path"))
-                .args(["--ignored", "--exact", "under_fire::caller::calls", "--nocapture"])
-                .envs(plan.written(process, folder.path()))
-                .stdout(Stdio::null())
-                .spawn()
-                .expect("it ran a moment ago")
-        };
-        Self((0..PROCESSES).map(start).collect())
-    }
-
-    /// `None` while one runs.
-    fn ended(&mut self) -> Option<Vec<ExitStatus>> {
-        let ended = self
-            .0
-            .iter_mut()
-            .map(|child| child.try_wait().expect("it is our child"));
-        ended.collect()
-    }
-}
-
-impl Drop for Callers {
-    fn drop(&mut self) {
-        for child in &mut self.0 {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
-impl Battle {
-    /// At each tick there may be `fire`.
-    fn of(plan: &Plan, mut fire: impl FnMut(u32) -> Option<Disturbance>) -> Self {
-        let folder = TempDir::new().expect("a folder");
-        let mut callers = Callers::start(plan, &folder);
-        let mut disturbances = Vec::new();
-        let mut tick = 0;
-        let ended = loop {
-            if let Some(ended) = callers.ended() {
-                break ended;
-            }
-            std::thread::sleep(TICK);
-            tick += 1;
-            disturbances.extend(fire(tick));
-        };
-        assert!(ended.iter().all(ExitStatus::success), "{ended:?}");
-        let histories = (0..PROCESSES).map(|process| fs::read_to_string(Plan::history(process, folder.path())));
-        let histories: Vec<String> = histories.map(|history| history.expect("it was written")).collect();
-        let calls = histories.iter().flat_map(|history| history.lines());
-        let calls = calls.map(|line| Call::read(line).expect("a call is a line"));
-        Self {
-            calls: calls.collect(),
-            disturbances,
-        }
-    }
-
-    fn count(&self, of: impl Fn(&Call) -> bool) -> usize {
-        self.calls.iter().filter(|call| of(call)).count()
-    }
-
-    /// How many that waited for as long as they were told were admitted by the store.
-    fn obeyed(&self) -> usize {
-        let mut calls: Vec<&Call> = self.calls.iter().collect();
-        calls.sort_by_key(|call| (&call.key, call.sent_at));
-        let pairs = calls.windows(2).filter(|pair| pair[0].key == pair[1].key);
-        pairs
-            .filter(|pair| match (pair[0].answer, pair[0].by) {
-                (Answer::Refused { retry_after }, DecidedBy::Store) => {
-                    pair[1].sent_at >= pair[0].replied_at + retry_after && pair[1].is_admitted_by(DecidedBy::Store)
-                }
-                _ => false,
-            })
-            .count()
-    }
-
-    fn checks(&self) -> Checks {
-        Checks {
-            // Far above that of the store: none hangs.
-            deadline: Some(5_000_000),
-            lateness: 1_000_000,
-            disturbances: self.disturbances.clone(),
-            ..Checks::default()
-        }
-    }
-
-    fn assert_correct(&self, what: &str) {
-        let begin = self
-            .calls
-            .iter()
-            .map(|call| call.sent_at)
-            .min()
-            .expect("there are calls");
-        let end = self
-            .calls
-            .iter()
-            .map(|call| call.replied_at)
-            .max()
-            .expect("there are calls");
-        let admitted = self.count(|call| call.is_admitted_by(DecidedBy::Store));
-        let refused = self.count(|call| matches!(call.answer, Answer::Refused { .. }) && call.by == DecidedBy::Store);
-        let unknown = self.count(|call| call.answer == Answer::Unknown);
-        let alone = self.count(|call| call.by == DecidedBy::Fallback);
-        println!(
-            "{what}: {} decisions in {} ms, of the store {admitted} admitted and {refused} refused, {unknown} unknown, \
-             {alone} by a process alone, {} hints obeyed, {} disturbances",
-            self.calls.len(),
-            (end - begin) / 1_000,
-            self.obeyed(),
-            self.disturbances.len()
-        );
-        let findings = self.checks().of(&self.calls);
-        assert!(findings.is_empty(), "{}: {:#?}", findings.len(), findings.first());
-        assert!(admitted > self.calls.len() / 20 && refused > self.calls.len() / 20);
-    }
-}
 
 fn plan(url: String, mode: OnStoreError, window: Window, duration: Duration) -> Plan {
     let decisions = std::env::var(DECISIONS).map_or(SOME, |decisions| decisions.parse().expect("it is a number"));
@@ -170,6 +50,8 @@ fn plan(url: String, mode: OnStoreError, window: Window, duration: Duration) -> 
         window,
         calls: decisions.div_ceil(PROCESSES),
         duration,
+        deadline: DEADLINE,
+        runtimes: false,
     }
 }
 
@@ -191,7 +73,7 @@ fn burns(server: &mut RedisServer, tick: u32) -> Option<Disturbance> {
 fn lone_server(mode: OnStoreError, what: &str) -> Battle {
     let mut server = RedisServer::start();
     let plan = plan(server.url(), mode, SHORT, ms(4_000));
-    let battle = Battle::of(&plan, |tick| burns(&mut server, tick));
+    let battle = Battle::of(&plan, |tick, _| burns(&mut server, tick));
     battle.assert_correct(what);
     assert!(battle.disturbances.len() >= 2, "{:?}", battle.disturbances);
     assert!(battle.obeyed() > 100);
@@ -229,7 +111,7 @@ fn red_08_answers_that_are_lost_cost_nothing() {
     let runtime = Runtime::new().expect("there are threads");
     let proxy = runtime.block_on(FaultProxy::start(server.port()));
     let plan = plan(proxy.url(), OnStoreError::Closed, SHORT, ms(3_000));
-    let battle = Battle::of(&plan, |tick| {
+    let battle = Battle::of(&plan, |tick, _| {
         // Seldom, so that few others are unknown beside a call that would be charged twice.
         if tick.is_multiple_of(5) {
             proxy.arm(Fault::Drop);
@@ -254,11 +136,10 @@ fn promotes(sentinels: &mut RedisSentinels) {
 #[test]
 fn red_15_a_failover_costs_the_count_where_processes_go_on_alone() {
     let mut sentinels = RedisSentinels::start();
-    let url = format!("redis-sentinel://{}/{}", sentinels.addresses(), RedisSentinels::SERVICE);
-    let plan = plan(url, OnStoreError::Local, LONG, ms(15_000));
+    let plan = plan(sentinels.url(), OnStoreError::Local, LONG, ms(15_000));
     let mut failovers = sentinels.failovers();
     let mut seen = monotonic();
-    let battle = Battle::of(&plan, |tick| {
+    let battle = Battle::of(&plan, |tick, _| {
         if tick.is_multiple_of(150) {
             promotes(&mut sentinels);
         }
@@ -279,11 +160,10 @@ fn red_15_a_failover_costs_the_count_where_processes_go_on_alone() {
 #[test]
 fn red_15_slots_that_move_cost_nothing() {
     let cluster = RedisCluster::start();
-    let url = format!("redis-cluster://{}", cluster.addresses());
-    let plan = plan(url, OnStoreError::Closed, SHORT, ms(5_000));
+    let plan = plan(cluster.url(), OnStoreError::Closed, SHORT, ms(5_000));
     let mut moved = 0;
     let (mut known, mut seen) = (cluster.primaries(), monotonic());
-    let battle = Battle::of(&plan, |tick| {
+    let battle = Battle::of(&plan, |tick, _| {
         let primaries = cluster.primaries();
         let place = tick as usize % primaries.len();
         let (from, to) = (primaries[place], primaries[(place + 1) % primaries.len()]);

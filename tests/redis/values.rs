@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use rate_limit::{ManualClock, Policy, Rule};
+use rate_limit::{Algorithm, ManualClock, Policy, Rule};
 
 use crate::common::{admits, key, turned_by, wait};
 use crate::probe::{Probe, number};
@@ -118,7 +118,7 @@ async fn the_value_of_a_fixed_window_is_pinned() {
 }
 
 #[tokio::test]
-async fn the_key_and_value_of_a_block_are_pinned() {
+async fn the_value_behind_a_block_is_pinned() {
     let server = RedisServer::start();
     let probe = Probe::of(&server).await;
     let clock = at(NOW);
@@ -129,13 +129,27 @@ async fn the_key_and_value_of_a_block_are_pinned() {
         Policy::fixed_window(1, seconds(86_400)),
     ];
     for policy in policies {
-        let rule = Rule::new(policy.block(seconds(3_600)), key("a"));
-        assert!(admits(&limiter, rule).await);
+        assert!(admits(&limiter, Rule::new(policy, key("a"))).await);
         let counter = probe.key().await;
-        assert_eq!(counter.len(), 40);
+        let own = probe.value(&counter).await;
+        limiter.reset(key("a")).await.expect("the store answers");
+
+        let rule = Rule::new(policy.block(seconds(3_600)), key("a"));
+        let permit = limiter.check(rule).await.expect("it fits");
+        assert_eq!(probe.key().await, counter);
+        assert_eq!(probe.value(&counter).await, [&b"t"[..], &[0; 14], &own].concat());
         assert_eq!(wait(&limiter, rule).await, seconds(3_600).max(until_it_fits(policy)));
-        let value = probe.value(&format!("{counter}:b")).await;
-        assert_eq!(read(&value), ('t', vec![NOW + 3_600 * SECOND, NOW]));
+        let until = (NOW + 3_600 * SECOND).to_le_bytes();
+        let block = [&b"t"[..], &until[..7], &NOW.to_le_bytes()[..7]].concat();
+        assert_eq!(probe.value(&counter).await, [&block[..], &own].concat());
+        assert_eq!(probe.key().await, counter);
+        permit.refund().await.expect("the store answers");
+        let left = probe.value(&counter).await;
+        assert!(left.starts_with(&block), "a refund takes back no block");
+        assert_eq!(
+            left.len() == block.len(),
+            policy.algorithm() == Algorithm::SlidingWindow
+        );
         limiter.reset(key("a")).await.expect("the store answers");
     }
 }
@@ -143,7 +157,7 @@ async fn the_key_and_value_of_a_block_are_pinned() {
 fn until_it_fits(policy: Policy) -> Duration {
     let window = policy.window().as_micros() as u64;
     match policy.algorithm() {
-        rate_limit::Algorithm::FixedWindow => Duration::from_micros(window - NOW % window),
+        Algorithm::FixedWindow => Duration::from_micros(window - NOW % window),
         _ => policy.window(),
     }
 }

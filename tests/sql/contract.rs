@@ -1,5 +1,6 @@
 //! The contract of a store, for token buckets.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rate_limit::{Algorithm, ManualClock, contract};
@@ -54,4 +55,32 @@ async fn f_03_a_backlog_of_any_age_is_limited_as_it_would_have_been_in_time(#[ca
     .await;
     println!("F-03 in {kind:?}: {counted}");
     assert_eq!(counted, 5 * 3 * members as u64);
+}
+
+/// A dropped future stops no statement, so each attempt is a task of its own.
+#[rstest]
+#[case(Kind::Postgres)]
+#[case(Kind::MariaDb)]
+#[case(Kind::Sqlite)]
+#[tokio::test]
+async fn f_02_a_dropped_future_is_charged_once_or_not_at_all(#[case] kind: Kind) {
+    let database = Database::with_table(kind).await;
+    let store = database.pool(4).await.store().deadline(Duration::from_secs(5)).build();
+    let dropped = contract::check_dropped_futures(&store).await;
+    println!("F-02 in {kind:?}: {dropped} futures dropped");
+    assert!(dropped > 50, "{dropped}");
+}
+
+/// The connections of the pool were made in the runtime that goes on, or in whichever needed one.
+#[rstest]
+#[case(Kind::Postgres)]
+#[case(Kind::MariaDb)]
+#[case(Kind::Sqlite)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn f_69_calls_do_not_hang_on_a_runtime_that_ends(#[case] kind: Kind) {
+    let database = Database::with_table(kind).await;
+    let store = database.pool(8).await.store().deadline(Duration::from_secs(5)).build();
+    let calls = contract::check_runtimes(Arc::new(store), Duration::from_secs(2)).await;
+    println!("F-69 in {kind:?}: {calls:?}");
+    assert!(calls.ended > 10, "{calls:?}");
 }

@@ -12,6 +12,7 @@ mod database;
 mod exactness;
 mod faults;
 mod housekeeping;
+mod idle;
 mod listing;
 mod reload;
 mod rolling;

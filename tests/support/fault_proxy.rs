@@ -63,6 +63,8 @@ struct Shared {
     armed: Mutex<Option<Fault>>,
     hang_up: AtomicBool,
     accepted: AtomicUsize,
+    /// How many connections had been accepted when all of them were forgotten.
+    forgotten: AtomicUsize,
 }
 
 impl FaultProxy {
@@ -76,6 +78,7 @@ impl FaultProxy {
             armed: Mutex::new(None),
             hang_up: AtomicBool::new(false),
             accepted: AtomicUsize::new(0),
+            forgotten: AtomicUsize::new(0),
         });
         let (sender, listens) = watch::channel(true);
         let task = tokio::spawn(serve(listener, port, Arc::clone(&shared), sender));
@@ -119,6 +122,11 @@ impl FaultProxy {
     /// From now on closes each connection on which a script is called, before the server hears of it.
     pub fn hang_up_on_calls(&self) {
         self.shared.hang_up.store(true, Ordering::SeqCst);
+    }
+
+    /// From now on nothing passes on the connections that are open, which stay open. New ones are passed on.
+    pub fn forget_connections(&self) {
+        self.shared.forgotten.store(self.accepted(), Ordering::SeqCst);
     }
 
     /// How many connections it has accepted.
@@ -168,8 +176,8 @@ async fn accept(listener: TcpListener, shared: &Arc<Shared>, weather: &mut watch
         tokio::select! {
             accepted = listener.accept() => {
                 let (client, _) = accepted.expect("it listens");
-                shared.accepted.fetch_add(1, Ordering::SeqCst);
-                connections.spawn(pass(client, Arc::clone(shared)));
+                let number = shared.accepted.fetch_add(1, Ordering::SeqCst);
+                connections.spawn(pass(client, number, Arc::clone(shared)));
             }
             // Those that have ended need not be kept.
             Some(_) = connections.join_next() => {}
@@ -181,7 +189,7 @@ async fn accept(listener: TcpListener, shared: &Arc<Shared>, weather: &mut watch
 }
 
 /// Ends when either side does.
-async fn pass(client: TcpStream, shared: Arc<Shared>) -> io::Result<()> {
+async fn pass(client: TcpStream, number: usize, shared: Arc<Shared>) -> io::Result<()> {
     let server = TcpStream::connect((Ipv4Addr::LOCALHOST, shared.server)).await?;
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
@@ -189,6 +197,7 @@ async fn pass(client: TcpStream, shared: Arc<Shared>) -> io::Result<()> {
         client,
         server,
         shared,
+        number,
         lost: AtomicBool::new(false),
     };
     let (sender, answers) = mpsc::unbounded_channel();
@@ -204,11 +213,17 @@ struct Pass {
     client: TcpStream,
     server: TcpStream,
     shared: Arc<Shared>,
+    /// How many were accepted before.
+    number: usize,
     /// Whether something was sent that will never arrive.
     lost: AtomicBool,
 }
 
 impl Pass {
+    fn is_forgotten(&self) -> bool {
+        self.number < self.shared.forgotten.load(Ordering::SeqCst)
+    }
+
     async fn requests(&self) -> io::Result<()> {
         let mut weather = self.shared.weather.subscribe();
         loop {
@@ -222,6 +237,7 @@ impl Pass {
                 .await
                 .map_err(io::Error::other)?;
             match now {
+                _ if self.is_forgotten() => {}
                 Weather::Silent => self.lost.store(true, Ordering::SeqCst),
                 _ => write(&self.server, &request).await?,
             }
@@ -239,6 +255,9 @@ impl Pass {
 
     async fn answers(&self, mut answers: mpsc::UnboundedReceiver<(Instant, Vec<u8>)>) -> io::Result<()> {
         while let Some((came, answer)) = answers.recv().await {
+            if self.is_forgotten() {
+                continue;
+            }
             let fault = self.shared.armed.lock().expect("no holder panics").take();
             match fault {
                 Some(Fault::Drop) => return Ok(()),

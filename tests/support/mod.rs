@@ -15,6 +15,7 @@ mod redis_cluster;
 mod redis_nodes;
 mod redis_sentinels;
 mod redis_server;
+mod shifted_clock;
 mod slot_move;
 mod valkey_server;
 

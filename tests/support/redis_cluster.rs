@@ -1,5 +1,8 @@
 //! A Redis Cluster of the test's own.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use redis::RedisResult;
@@ -38,6 +41,11 @@ impl RedisCluster {
     pub fn addresses(&self) -> String {
         let addresses: Vec<String> = self.ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
         addresses.join(",")
+    }
+
+    /// `redis-cluster://` and the [`addresses`](Self::addresses).
+    pub fn url(&self) -> String {
+        format!("redis-cluster://{}", self.addresses())
     }
 
     /// Where the slots are.
@@ -112,6 +120,24 @@ impl RedisCluster {
             self.nodes.order(*other, &format!("CLUSTER FORGET {id}"));
         }
         replica
+    }
+
+    /// Has nodes stand still for 20 ms at a time, until this is `ended`.
+    pub fn slow_down(
+        self: &Arc<Self>,
+        nodes: impl Iterator<Item = u16>,
+        ended: &Arc<AtomicBool>,
+    ) -> Vec<JoinHandle<()>> {
+        nodes
+            .map(|port| {
+                let (cluster, ended) = (Arc::clone(self), Arc::clone(ended));
+                std::thread::spawn(move || {
+                    while !ended.load(Ordering::Relaxed) {
+                        cluster.nodes.order(port, "DEBUG SLEEP 0.02");
+                    }
+                })
+            })
+            .collect()
     }
 
     /// Moves a slot with its keys to another primary.

@@ -37,7 +37,7 @@ impl RedisNodes {
     }
 
     /// Has a server start that keeps no data on disk, but what it rewrites of its configuration. [`serves`](Self::serves)
-    /// waits for it.
+    /// waits for it. The program may have words before it, such as `env NAME=VALUE`.
     pub fn spawn(&mut self, program: &str, port: u16, args: &[&str]) {
         let port_text = port.to_string();
         let own = [
@@ -49,7 +49,8 @@ impl RedisNodes {
             "--unixsocket",
             "socket",
         ];
-        let words = [&[program], &own[..], args].concat();
+        let program: Vec<&str> = program.split(' ').collect();
+        let words = [&program[..], &own, args].concat();
         let words: Vec<String> = words.into_iter().map(quoted).collect();
         let command = format!(
             "mkdir -p {port}; : >>{port}/conf; (cd {port} && exec {}) </dev/null >>{port}/log 2>&1 & echo $! >{port}/pid",

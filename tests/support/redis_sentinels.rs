@@ -5,8 +5,13 @@ use std::time::Duration;
 
 use super::ports::free_ports;
 use super::redis_nodes::{RedisNodes, eventually};
+use super::shifted_clock::ShiftedClock;
 
+const SERVER: &str = "redis-server";
 const REPLICAS: usize = 2;
+/// Clients that go on with a primary after it was cut off from the sentinels.
+const CLIENTS: &str = "clients";
+const PASSWORD: &str = "secret";
 const SENTINELS: usize = 3;
 /// An election that comes to nothing is held again after twice the time that a failover may take.
 const FAILOVER: Duration = Duration::from_secs(60);
@@ -25,8 +30,18 @@ impl RedisSentinels {
     /// Returns when the sentinels agree on the primary, and know the replicas and each other.
     pub fn start() -> Self {
         // Another process may take a free port before a server does: then other ports are tried.
-        let started = (0..5).find_map(|_| Self::spawn());
+        let started = (0..5).find_map(|_| Self::spawn(&[SERVER; 1 + REPLICAS]));
         let all = started.expect("`redis-server` did not start (`scripts/test` installs it on Debian and Ubuntu)");
+        all.introduce();
+        all
+    }
+
+    /// As [`start`](Self::start), with servers whose clocks are so many seconds off, the primary's first.
+    pub fn start_with_clocks(offsets: [i32; 1 + REPLICAS]) -> Self {
+        let clock = ShiftedClock::new();
+        let programs = offsets.map(|offset| clock.program(offset, SERVER));
+        let started = (0..5).find_map(|_| Self::spawn(&programs));
+        let all = started.expect("`redis-server` starts with a clock of its own");
         all.introduce();
         all
     }
@@ -44,6 +59,57 @@ impl RedisSentinels {
     pub fn addresses(&self) -> String {
         let addresses: Vec<String> = self.sentinels.iter().map(|port| format!("127.0.0.1:{port}")).collect();
         addresses.join(",")
+    }
+
+    /// `redis-sentinel://ADDRESSES/SERVICE`.
+    pub fn url(&self) -> String {
+        format!("redis-sentinel://{}/{}", self.addresses(), Self::SERVICE)
+    }
+
+    /// As [`url`](Self::url), for clients that a primary still takes when it was [cut off](Self::cut_off_primary).
+    pub fn url_of_clients(&self) -> String {
+        for port in &self.servers {
+            let user = format!("ACL SETUSER {CLIENTS} on >{PASSWORD} ~* &* +@all");
+            self.nodes.order(*port, &user);
+        }
+        self.url().replace("://", &format!("://{CLIENTS}:{PASSWORD}@"))
+    }
+
+    /// Cuts the primary off from its sentinels and replicas: it takes none but [clients](Self::url_of_clients). Gives its port.
+    pub fn cut_off_primary(&self) -> u16 {
+        let port = self.primary_port();
+        let client = redis::Client::open(format!("redis://{CLIENTS}:{PASSWORD}@127.0.0.1:{port}/"));
+        let connection = client.and_then(|client| client.get_connection());
+        let mut cut_off = redis::pipe();
+        cut_off.cmd("ACL").arg(&["SETUSER", "default", "off"]).ignore();
+        cut_off.cmd("CLIENT").arg(&["KILL", "USER", "default"]).ignore();
+        let cut_off = connection.and_then(|mut connection| cut_off.exec(&mut connection));
+        cut_off.expect("the primary takes its clients");
+        port
+    }
+
+    /// Has a replica promoted, as an operator does. Gives the port of the old primary, which goes on for a while.
+    pub fn begin_failover(&self) -> u16 {
+        let port = self.primary_port();
+        let failover = format!("SENTINEL FAILOVER {}", Self::SERVICE);
+        self.nodes.order(self.sentinels[0], &failover);
+        port
+    }
+
+    /// Has a server that is the primary no more go on as one for some seconds, as it does by default: sentinels tell it after four of
+    /// their periods.
+    pub fn tell_old_primaries_late(&self) {
+        for sentinel in &self.sentinels {
+            self.nodes.order(*sentinel, "SENTINEL DEBUG publish-period 1000");
+        }
+    }
+
+    /// Has sentinels take a server for dead after so many milliseconds.
+    pub fn set_down_after(&self, ms: u32) {
+        for sentinel in &self.sentinels {
+            let set = format!("SENTINEL SET {} down-after-milliseconds {ms}", Self::SERVICE);
+            self.nodes.order(*sentinel, &set);
+        }
     }
 
     /// By the first sentinel that answers.
@@ -106,16 +172,16 @@ impl RedisSentinels {
         &self.nodes
     }
 
-    fn spawn() -> Option<Self> {
+    fn spawn(programs: &[impl AsRef<str>]) -> Option<Self> {
         let mut nodes = RedisNodes::new();
         let ports = free_ports(1 + REPLICAS + SENTINELS);
         let (servers, sentinels) = ports.split_at(1 + REPLICAS);
-        for port in servers {
+        for (port, program) in servers.iter().zip(programs) {
             let args = ["--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"];
-            nodes.spawn("redis-server", *port, &args);
+            nodes.spawn(program.as_ref(), *port, &args);
         }
         for port in sentinels {
-            nodes.spawn("redis-server", *port, &["--sentinel"]);
+            nodes.spawn(SERVER, *port, &["--sentinel"]);
         }
         ports.iter().all(|port| nodes.serves(*port)).then(|| Self {
             servers: servers.to_vec(),

@@ -15,8 +15,6 @@ pub(super) struct Limit {
     pub(super) policy: Option<Policy>,
     /// The entry of the policies that the function asks for.
     pub(super) entry: Option<&'static str>,
-    /// Whether it goes by the time of the event.
-    pub(super) at: bool,
 }
 
 /// The limits of all annotated functions, and of whatever else the limiter has decided, in the order of their names.
@@ -32,7 +30,6 @@ pub(super) fn of(limiter: &Limiter) -> Vec<Limit> {
                 Some(Numbers::Named(entry)) => Some(entry),
                 _ => None,
             },
-            at: rule.at,
         });
         annotated.collect()
     });
@@ -48,7 +45,6 @@ pub(super) fn of(limiter: &Limiter) -> Vec<Limit> {
                     place,
                     policy: Some(policy),
                     entry: None,
-                    at: false,
                 }),
             }
         }

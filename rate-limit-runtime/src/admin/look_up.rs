@@ -1,6 +1,6 @@
 //! How one client stands, and his release.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use http::StatusCode;
 use serde::Serialize;
@@ -92,10 +92,8 @@ async fn standing(limiter: &Limiter, client: Client, known: &[&Limit]) -> Result
     let mut limits = Vec::new();
     for limit in known {
         let Some(policy) = limit.policy else { continue };
-        let mut rule = Rule::new(policy, Key::new(limit.method, client)).place(limit.place);
-        if limit.at {
-            rule = rule.at(SystemTime::now());
-        }
+        // Without a time of an event, so that the clock of the store alone decides: it is asked how the client stands now.
+        let rule = Rule::new(policy, Key::new(limit.method, client)).place(limit.place);
         let decision = limiter.peek(rule).await?;
         let keeps_times = policy.algorithm() == Algorithm::SlidingWindow && !decision.reset_after.is_zero();
         let attempts = match keeps_times {

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use quanta::Instant;
-
 use super::refused::Refused;
 use super::tally::Tallies;
+use crate::clock::Clock;
 use crate::key::Client;
 use crate::method::Method;
 use crate::observe::Decided;
@@ -13,15 +12,21 @@ use crate::rejection::RejectionKind;
 
 /// Notes each call, without allocating but for the first of a function.
 pub(crate) struct Watch {
-    start: Instant,
+    clock: Clock,
+    start: u64,
     pub(super) tallies: Tallies,
     pub(super) refused: Refused,
 }
 
 impl Watch {
     pub(crate) fn new() -> Self {
+        Self::by(Clock::system())
+    }
+
+    fn by(clock: Clock) -> Self {
         Self {
-            start: Instant::now(),
+            start: clock.now(),
+            clock,
             tallies: Tallies::new(),
             refused: Refused::new(),
         }
@@ -56,11 +61,33 @@ impl Watch {
 
     /// Since it began.
     pub(super) fn now(&self) -> Duration {
-        self.start.elapsed()
+        Duration::from_micros(self.clock.now().saturating_sub(self.start))
     }
 
     /// Which second this is in, the first being 1.
     pub(super) const fn second(now: Duration) -> u32 {
         now.as_secs() as u32 + 1
+    }
+}
+
+#[cfg(all(test, feature = "test-util"))]
+mod tests {
+    use super::*;
+    use crate::clock::ManualClock;
+
+    /// What a page shows in one second was counted in one, whatever the wall clock and the processors' counters do.
+    #[test]
+    fn f_32_seconds_are_those_of_the_clock_that_decides() {
+        let clock = ManualClock::new();
+        let watch = Watch::by(Clock::Manual(clock.clone()));
+        let second = || Watch::second(watch.now());
+        assert_eq!(second(), 1);
+        clock.advance(Duration::from_millis(4_999));
+        clock.step_wall_clock(Duration::from_secs(3_600));
+        assert_eq!(second(), 5);
+        clock.advance(Duration::from_millis(1));
+        assert_eq!(second(), 6);
+        clock.step_back(Duration::from_secs(60));
+        assert_eq!(second(), 1, "it does not go round");
     }
 }

@@ -63,6 +63,48 @@ impl Suite<'_> {
         }
     }
 
+    /// A counter that two policies judge, of which one blocks: no call of the other ends its block.
+    pub(super) async fn a_policy_without_a_block_keeps_that_of_another(&self) {
+        for (policy, larger) in [
+            (
+                Policy::sliding_window(2, seconds(10)),
+                Policy::sliding_window(9, seconds(10)),
+            ),
+            (
+                Policy::sliding_window(200, seconds(10)),
+                Policy::sliding_window(900, seconds(10)),
+            ),
+            (Policy::token_bucket(2, seconds(5)), Policy::token_bucket(9, seconds(5))),
+            (
+                Policy::fixed_window(2, seconds(10)),
+                Policy::fixed_window(9, seconds(10)),
+            ),
+        ] {
+            let (key, blocking) = (fresh_key(), policy.block(seconds(100)));
+            hit(self.acquire(key, blocking, policy.count()).await);
+            assert_eq!(retry_after(self.acquire(key, blocking, 1).await), Some(100 * SECOND));
+            let first = hit(self.acquire(key, larger, 1).await);
+            self.settle(key, larger, Change::Refund { hit: first, cost: 1 }).await;
+            assert_eq!(retry_after(self.peek(key, blocking).await), Some(100 * SECOND));
+            for passed in 1..10 {
+                self.clock.advance(seconds(10));
+                let _ = self.acquire(key, larger, 1).await;
+                let left = (100 - 10 * passed) * SECOND;
+                assert_eq!(retry_after(self.acquire(key, blocking, 1).await), Some(left));
+            }
+            // Whoever meets it first after the clock stepped back puts it right.
+            self.clock.step_back(seconds(3_600));
+            let _ = self.acquire(key, larger, 1).await;
+            self.clock.advance(seconds(60));
+            assert_eq!(retry_after(self.acquire(key, blocking, 1).await), Some(40 * SECOND));
+            self.clock.advance(seconds(40));
+            let upto = hit(self.acquire(key, blocking, 1).await);
+            assert!(retry_after(self.acquire(key, blocking, policy.count()).await).is_some());
+            self.reset(key, larger, upto).await;
+            hit(self.acquire(key, blocking, policy.count()).await);
+        }
+    }
+
     pub(super) async fn a_reset_ends_a_block(&self) {
         let (key, policy) = (fresh_key(), Policy::sliding_window(1, seconds(10)).block(seconds(60)));
         let first = hit(self.acquire(key, policy, 1).await);

@@ -12,20 +12,29 @@
 
 mod backlog;
 mod block;
+mod dropped;
 mod fixed_window;
 mod forget;
 mod ledger;
+mod runtimes;
 mod several;
 mod sliding_window;
 mod token_bucket;
 mod two_policies;
+mod wall_clock;
 
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 pub use self::backlog::check_backlog;
+pub use self::dropped::check_dropped_futures;
 pub use self::ledger::Ledger;
+pub use self::runtimes::{Runtimes, check_runtimes};
 pub use self::two_policies::{TwoPolicies, check_policies, check_two_policies};
+pub use self::wall_clock::check_wall_clock;
 use crate::clock::ManualClock;
 use crate::key::{Client, Key};
 use crate::method::Method;
@@ -76,6 +85,7 @@ pub async fn check(store: &dyn Store, clock: &ManualClock) {
     suite.a_refund_takes_back_one_hit().await;
     suite.a_block_begins_once_and_lasts_its_time().await;
     suite.a_shorter_block_cuts_no_longer_one_short().await;
+    suite.a_policy_without_a_block_keeps_that_of_another().await;
     suite.a_reset_ends_a_block().await;
     suite.buckets().await;
     suite.a_fixed_window_ends_at_its_multiple().await;
@@ -132,6 +142,35 @@ fn fresh_key() -> Key {
 
 fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
+}
+
+/// Lets time go by, which the clock of a store need not follow.
+async fn pause(time: Duration) {
+    let pause = tokio::task::spawn_blocking(move || std::thread::sleep(time));
+    pause.await.expect("it ends");
+}
+
+/// Waits for all of them at once.
+async fn all<F: Future + Unpin>(mut futures: Vec<F>) -> Vec<F::Output>
+where
+    F::Output: Unpin,
+{
+    let mut answers: Vec<Option<F::Output>> = futures.iter().map(|_| None).collect();
+    poll_fn(|context| {
+        for (future, answer) in futures.iter_mut().zip(&mut answers) {
+            if answer.is_none()
+                && let Poll::Ready(ready) = Pin::new(future).poll(context)
+            {
+                *answer = Some(ready);
+            }
+        }
+        match answers.iter().all(Option::is_some) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    })
+    .await;
+    answers.into_iter().flatten().collect()
 }
 
 fn retry_after(verdict: Verdict) -> Option<u64> {

@@ -1,16 +1,13 @@
 //! Counters that two policies judge, one or the other drawn by chance at each call.
 
-use std::future::{Future as _, poll_fn};
-use std::pin::Pin;
-use std::task::Poll;
 use std::time::Duration;
 
-use super::{Ledger, fresh_key};
+use super::{Ledger, all, fresh_key};
 use crate::clock::ManualClock;
 use crate::key::Key;
 use crate::policy::{Algorithm, Policy};
 use crate::store::draws::draws;
-use crate::store::{Charge, Reply, Store};
+use crate::store::{Charge, Store};
 use crate::verdict::Verdict;
 
 /// How many counters are asked at once.
@@ -243,24 +240,4 @@ impl<'a> History<'a> {
         };
         self.clock.advance(Duration::from_micros(on));
     }
-}
-
-/// Waits for all of them at once.
-async fn all<T: Unpin>(mut replies: Vec<Reply<T>>) -> Vec<T> {
-    let mut answers: Vec<Option<T>> = replies.iter().map(|_| None).collect();
-    poll_fn(|context| {
-        for (reply, answer) in replies.iter_mut().zip(&mut answers) {
-            if answer.is_none()
-                && let Poll::Ready(ready) = Pin::new(reply).poll(context)
-            {
-                *answer = Some(ready);
-            }
-        }
-        match answers.iter().all(Option::is_some) {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
-        }
-    })
-    .await;
-    answers.into_iter().flatten().collect()
 }

@@ -7,7 +7,10 @@ use std::thread;
 
 use tokio::runtime::{Builder, Handle, Id};
 use tokio::sync::{oneshot, watch};
+use tokio::task::AbortHandle;
 
+#[cfg(feature = "redis")]
+use super::lag::Lag;
 use crate::error::{StoreError, StoreErrorKind};
 
 /// Runs the background tasks of a store.
@@ -20,6 +23,8 @@ pub(crate) struct Background {
     own: OnceLock<OwnThread>,
     /// How many tasks of [`Background::finish`] have not ended.
     unfinished: watch::Sender<usize>,
+    #[cfg(feature = "redis")]
+    lag: Lag,
 }
 
 impl Background {
@@ -28,6 +33,8 @@ impl Background {
             first: OnceLock::new(),
             own: OnceLock::new(),
             unfinished: watch::Sender::new(0),
+            #[cfg(feature = "redis")]
+            lag: Lag::default(),
         })
     }
 
@@ -56,6 +63,11 @@ impl Background {
         Ok(moved)
     }
 
+    #[cfg(feature = "redis")]
+    pub(crate) const fn lag(&self) -> &Lag {
+        &self.lag
+    }
+
     /// Returns the runtime on which background tasks run now.
     fn handle(&self) -> Handle {
         match (self.own.get(), self.first.get()) {
@@ -64,9 +76,15 @@ impl Background {
         }
     }
 
+    /// Returns `false` on a runtime that later tasks do not run on.
+    #[cfg(feature = "redis")]
+    pub(crate) fn is_here(&self) -> bool {
+        Handle::try_current().is_ok_and(|here| here.id() == self.handle().id())
+    }
+
     /// Starts a task that ends by itself when the store is dropped.
-    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        self.handle().spawn(task);
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
+        self.handle().spawn(task).abort_handle()
     }
 
     /// Starts a task that goes on if its caller is gone, and that [`drain`](Self::drain) waits for. Returns a future with its
@@ -177,10 +195,9 @@ mod tests {
         assert_eq!(one.block_on(async { background.enter("test") }).ok(), Some(false));
         assert_eq!(other.block_on(async { background.enter("test") }).ok(), Some(true));
         let (go, gone) = oneshot::channel();
-        let answer = one.block_on(async {
-            assert_eq!(background.enter("test").ok(), Some(false), "it has moved already");
-            background.finish(async move { gone.await.map(|()| 7) })
-        });
+        let again = one.block_on(async { background.enter("test") });
+        assert_eq!(again.ok(), Some(false), "it has moved already");
+        let answer = background.finish(async move { gone.await.map(|()| 7) });
         drop(one);
         go.send(()).expect("the task is there");
         assert!(matches!(other.block_on(answer), Ok(Ok(7))));

@@ -16,7 +16,7 @@ pub struct Charge {
     pub cost: u32,
     /// Never refuse: if it does not fit, leave it out and admit the call.
     pub observe: bool,
-    /// When the event was, in microseconds since 1970: a token bucket takes the earlier of this and its own time.
+    /// When the event was by the wall clock, in microseconds since 1970: a token bucket takes the earlier of this and its own time.
     pub at: Option<u64>,
 }
 

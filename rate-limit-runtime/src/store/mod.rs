@@ -5,6 +5,8 @@ mod background;
 mod charge;
 #[cfg(feature = "test-util")]
 pub(crate) mod draws;
+#[cfg(feature = "redis")]
+mod lag;
 mod memory;
 #[cfg(feature = "redis")]
 mod redis;
@@ -67,8 +69,8 @@ pub trait Store: Any + Debug + Send + Sync {
     /// Answers as [`acquire`](Self::acquire) would for this one charge, and records nothing: what remains is what does now.
     fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>>;
 
-    /// When the hits were admitted that count now, the oldest first, in microseconds since 1970. Only a sliding window keeps them:
-    /// for another algorithm there are none, and none in a store that keeps no times.
+    /// When the hits were admitted that count now, the oldest first, in microseconds since 1970 as the wall clock tells them now. Only
+    /// a sliding window keeps them: for another algorithm there are none, and none in a store that keeps no times.
     fn inspect(&self, _key: Key, _policy: Policy) -> Reply<Result<Vec<u64>, StoreError>> {
         Reply::ready(Ok(Vec::new()))
     }
@@ -83,7 +85,8 @@ pub trait Store: Any + Debug + Send + Sync {
         Ok(())
     }
 
-    /// Changes counters after the fact.
+    /// Changes counters after the fact. A store outside of the process goes on with it when the reply is dropped: the call that it
+    /// settles has ended.
     fn settle(&self, settlements: &[Settlement]) -> Reply<Result<(), StoreError>>;
 
     /// Deletes all that is kept of a client, at whichever function, and tells how many counters that were. A block counts as one of its own
@@ -95,5 +98,11 @@ pub trait Store: Any + Debug + Send + Sync {
             StoreErrorKind::Misconfigured,
             "this store cannot forget a client: it does not implement `Store::forget`",
         )))
+    }
+
+    /// Waits until what calls have left behind is done: settlements that nobody waits for any more, and what is given back of calls that
+    /// were refused. Returns at once by default.
+    fn drain(&self) -> Reply<()> {
+        Reply::ready(())
     }
 }

@@ -4,9 +4,6 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
-#[cfg(feature = "redis")]
-use crate::error::{StoreError, StoreErrorKind};
-
 /// The longest deadline of a call. Nobody waits for a day, and clocks have room for it.
 pub(super) const MAX_DEADLINE: Duration = Duration::from_secs(86_400);
 
@@ -15,18 +12,6 @@ pub(super) const ATTEMPT: Duration = Duration::from_secs(1);
 pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(10);
 /// After an attempt that failed, and before another one is made beside one that is not answered.
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_millis(200);
-
-/// Their clients panic outside of one.
-#[cfg(feature = "redis")]
-pub(super) fn in_runtime(store: &str) -> Result<(), StoreError> {
-    match tokio::runtime::Handle::try_current() {
-        Ok(_) => Ok(()),
-        Err(_) => Err(StoreError::new(
-            StoreErrorKind::Misconfigured,
-            format!("the {store} store is used outside of a Tokio runtime"),
-        )),
-    }
-}
 
 /// Warns once if a deadline ended by a paused clock: Tokio then goes on to the next deadline at once, however fast the server is. Its clock
 /// differs from the system's only after a pause, so no call has to be timed for this.

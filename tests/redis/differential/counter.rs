@@ -103,6 +103,7 @@ pub(super) fn buckets() -> Vec<Counter> {
     let block = vec![
         Policy::token_bucket(4, TICK * 3).block(TICK * 7),
         Policy::token_bucket(4, TICK * 3).block(TICK * 3),
+        Policy::token_bucket(4, TICK * 3),
     ];
     vec![
         Counter::new("bucket", vec![plain], false),
@@ -122,6 +123,7 @@ pub(super) fn fixed_windows() -> Vec<Counter> {
     let block = vec![
         Policy::fixed_window(4, TICK * 12).block(TICK * 9),
         Policy::fixed_window(4, TICK * 12).block(TICK * 30),
+        Policy::fixed_window(4, TICK * 12),
     ];
     vec![
         Counter::new("window", vec![Policy::fixed_window(5, TICK * 16)], false),
@@ -140,6 +142,8 @@ pub(super) fn logs() -> Vec<Counter> {
     let block = vec![
         Policy::sliding_window(4, TICK * 12).block(TICK * 9),
         Policy::sliding_window(4, TICK * 12).block(TICK * 21),
+        Policy::sliding_window(4, TICK * 12),
+        Policy::sliding_window(200, TICK * 12).block(TICK * 9),
     ];
     vec![
         Counter::new("log", vec![Policy::sliding_window(5, TICK * 16)], false),

@@ -6,6 +6,7 @@
 
 #![allow(dead_code, unused_imports, reason = "each test binary uses some of it")]
 
+mod beyond;
 mod call;
 mod checks;
 mod finding;
@@ -17,4 +18,4 @@ mod within_bound;
 pub use self::call::{Answer, Call, DecidedBy, Window};
 pub use self::checks::{Checks, Disturbance};
 pub use self::finding::Finding;
-pub use self::recorder::{Recorder, monotonic};
+pub use self::recorder::{Recorder, Sent, monotonic};

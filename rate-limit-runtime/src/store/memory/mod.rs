@@ -105,20 +105,22 @@ impl MemoryStore {
 
     /// What a call of one charge would be answered now.
     pub(crate) fn look(&self, id: Id, demand: Demand<'_>) -> Answer {
-        self.shard(id).peek(self.0.clock.now(), id, demand)
+        let now = self.0.clock.now();
+        self.shard(id).peek(now, id, demand)
     }
 
     pub(crate) fn charge(&self, charges: &[Charge]) -> Verdict {
-        let mut locked = self.lock_all(charges);
+        let demands: SmallVec<[Demand<'_>; 3]> = charges.iter().map(|charge| self.demand(charge)).collect();
         let read = self.0.clock.now();
+        let mut locked = self.lock_all(charges);
         let times = locked.0.iter_mut().map(|(_, shard)| shard.time(&self.0.clock, read));
         let now = times.max().unwrap_or(read);
         let mut decided: SmallVec<[Decided; 3]> = SmallVec::new();
-        for charge in charges {
+        for (charge, demand) in charges.iter().zip(&demands) {
             let id = Id::of(&charge.key);
             let shard = locked.of(self.index(id));
             let place = shard.place(now, id);
-            let demand = charge.demand();
+            let demand = *demand;
             let mut answer = shard.decide(now, id, place, demand);
             if let Answer::Refused { .. } = answer {
                 answer.extend_refusal(shard.block(now, id, place, demand));
@@ -130,14 +132,14 @@ impl MemoryStore {
         }
         let mut verdict = verdict::combine(&decided);
         if let Verdict::Allowed { hits, .. } = &mut verdict {
-            for (charge, decided) in charges.iter().zip(&decided) {
+            for ((charge, demand), decided) in charges.iter().zip(&demands).zip(&decided) {
                 hits.push(match decided.answer {
                     Answer::Fits { .. } => {
                         let id = Id::of(&charge.key);
                         let shard = locked.of(self.index(id));
                         // Looked for again: room for another may have been made where it was.
                         let place = shard.place(now, id);
-                        shard.charge(now, id, place, charge.demand())
+                        shard.charge(now, id, place, *demand)
                     }
                     Answer::Refused { .. } | Answer::Never => Hit::NONE,
                 });
@@ -150,9 +152,10 @@ impl MemoryStore {
     /// Records a call that another store has admitted, if it fits here too. It refuses nobody, begins no block, and takes no
     /// part in what newcomers share while there is no room.
     pub(crate) fn record(&self, charge: &Charge) -> Hit {
-        let (id, demand) = (Id::of(&charge.key), charge.demand());
+        let (id, demand) = (Id::of(&charge.key), self.demand(charge));
+        let read = self.0.clock.now();
         let mut shard = self.shard(id);
-        let now = shard.time(&self.0.clock, self.0.clock.now());
+        let now = shard.time(&self.0.clock, read);
         let place = shard.place(now, id);
         let hit = match place {
             Place::Shared => Hit::NONE,
@@ -168,9 +171,18 @@ impl MemoryStore {
     /// Changes one counter after the fact.
     pub(crate) fn change(&self, settlement: &Settlement) {
         let id = Id::of(&settlement.key);
+        let read = self.0.clock.now();
         let mut shard = self.shard(id);
-        let now = shard.time(&self.0.clock, self.0.clock.now());
+        let now = shard.time(&self.0.clock, read);
         shard.change(now, id, settlement.change);
+    }
+
+    /// What a charge asks of its counter. The event was at a time by the wall clock.
+    fn demand<'a>(&self, charge: &'a Charge) -> Demand<'a> {
+        Demand {
+            at: charge.at.map(|at| self.0.clock.of_wall(at)),
+            ..charge.demand()
+        }
     }
 
     fn shards(&self) -> impl Iterator<Item = MutexGuard<'_, Shard>> {
@@ -232,7 +244,7 @@ impl Store for MemoryStore {
     fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
         let id = Id::of(&charge.key);
         let decided = Decided {
-            answer: self.look(id, charge.demand()),
+            answer: self.look(id, self.demand(&charge)),
             observe: charge.observe,
         };
         Reply::ready(Ok(verdict::combine(&[decided])))
@@ -240,7 +252,9 @@ impl Store for MemoryStore {
 
     fn inspect(&self, key: Key, policy: Policy) -> Reply<Result<Vec<u64>, StoreError>> {
         let id = Id::of(&key);
-        Reply::ready(Ok(self.shard(id).inspect(self.0.clock.now(), id, policy)))
+        let now = self.0.clock.now();
+        let times = self.shard(id).inspect(now, id, policy);
+        Reply::ready(Ok(self.0.clock.to_wall(times)))
     }
 
     fn settle(&self, settlements: &[Settlement]) -> Reply<Result<(), StoreError>> {
@@ -296,8 +310,13 @@ impl MemoryStoreBuilder {
     /// Decides by a clock that the test turns.
     #[cfg(feature = "test-util")]
     pub fn clock(self, clock: &ManualClock) -> Self {
+        self.decides_by(Clock::Manual(clock.clone()))
+    }
+
+    #[cfg(feature = "test-util")]
+    pub(crate) fn decides_by(self, clock: Clock) -> Self {
         Self {
-            clock: Some(Clock::Manual(clock.clone())),
+            clock: Some(clock),
             ..self
         }
     }
@@ -309,7 +328,7 @@ impl MemoryStoreBuilder {
         let shards = 1 << wanted.ilog2();
         let capacity = self.capacity / shards;
         MemoryStore(Arc::new(Inner {
-            clock: self.clock.unwrap_or_else(Clock::monotonic),
+            clock: self.clock.unwrap_or_else(Clock::system),
             shards: (0..shards).map(|_| Apart::new(capacity)).collect(),
         }))
     }

@@ -4,7 +4,7 @@
 -- ARGV[1]   'lists' if all are calls that `acquire_log` decides on lists, or ''
 -- then for each call
 --   that `acquire_log` decides: what this takes; `again` is 1 if an earlier one has its key
---   any other: '', how many keys it has and how many charges, then what `acquire` takes for these
+--   any other: '', how many charges, then what `acquire` takes for these
 -- KEYS: those of each call
 -- Reply: for each call its answer. A call that fails leaves the others alone: its answer is 'E' length:2 and the error.
 
@@ -29,10 +29,10 @@ local function decide_all()
     local first_key, first_arg = keys_end + 1, args_end + 1
     local numbers = args[first_arg]
     if numbers == '' then
-      local width, charges = tonumber(args[first_arg + 1]), tonumber(args[first_arg + 2])
-      keys_end, args_end = keys_end + width, first_arg + 2 + 7 * charges
+      local charges = tonumber(args[first_arg + 1])
+      keys_end, args_end = keys_end + charges, first_arg + 1 + 7 * charges
       acquire = acquire or general()
-      answer(acquire({ unpack(keys, first_key, keys_end) }, { 'take', unpack(args, first_arg + 3, args_end) }))
+      answer(acquire({ unpack(keys, first_key, keys_end) }, { 'take', unpack(args, first_arg + 2, args_end) }))
     else
       keys_end, args_end = first_key, first_arg
       local key = keys[first_key]

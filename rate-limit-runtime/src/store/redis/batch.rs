@@ -3,15 +3,15 @@
 use std::collections::VecDeque;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant as SystemInstant};
 
 use smallvec::{SmallVec, smallvec};
-use tokio::runtime::Handle;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
-use super::script::keys;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::store::Charge;
+use crate::store::background::Background;
 use crate::verdict::Verdict;
 
 /// How many script calls are under way before others wait for one of them to return. With one, client and server would take
@@ -19,6 +19,12 @@ use crate::verdict::Verdict;
 const UNDER_WAY: usize = 4;
 /// How many keys a script call has at most, so that nobody else at the server waits for long.
 const KEYS: usize = 64;
+/// The part of the deadline that a call may be expected to wait in the line. One that would wait for longer is refused at once.
+const LINE_PART: u32 = 2;
+/// How many calls may wait whatever is expected of them: they go out with the next script calls.
+const SHORT_LINE: usize = UNDER_WAY * KEYS;
+/// The weight of what is known in the mean time for a call, beside the last batch.
+const KNOWN: u32 = 7;
 
 /// What one call charges.
 pub(super) type Charges = SmallVec<[Charge; 2]>;
@@ -29,7 +35,7 @@ pub(super) type Answers = SmallVec<[Result<Verdict, StoreError>; 1]>;
 
 /// Sends calls out over one connection.
 pub(super) struct Batcher {
-    /// How long a script call may be under way that nobody may be waiting for any more.
+    /// How long a script call may be under way.
     deadline: Duration,
     /// How many calls may wait. What is beyond is not decided.
     most: usize,
@@ -41,6 +47,9 @@ struct State {
     under_way: usize,
     /// Empty unless as many are under way as may be.
     waiting: VecDeque<Waiting>,
+    pace: Pace,
+    /// Whether the lag of the process is measured, as it is while calls wait.
+    is_measured: bool,
 }
 
 struct Waiting {
@@ -48,10 +57,35 @@ struct Waiting {
     answer: oneshot::Sender<Result<Verdict, StoreError>>,
 }
 
+/// How fast the line moves.
+#[derive(Default)]
+struct Pace {
+    /// The mean time between two calls that were answered, while others waited.
+    a_call: Duration,
+    /// When the last batch returned, unless the line was empty since.
+    returned: Option<SystemInstant>,
+}
+
+impl Pace {
+    fn note(&mut self, calls: usize, now: SystemInstant) {
+        if let Some(before) = self.returned.replace(now) {
+            let a_call = now.saturating_duration_since(before) / u32::try_from(calls).unwrap_or(u32::MAX).max(1);
+            self.a_call = (self.a_call * KNOWN + a_call) / (KNOWN + 1);
+        }
+    }
+
+    fn wait(&self, calls: usize) -> Duration {
+        self.a_call.saturating_mul(u32::try_from(calls).unwrap_or(u32::MAX))
+    }
+}
+
 /// A way to send one script call with these calls over the connection, and to hear what is answered to each.
 pub(super) trait Line: Clone + Send + Sync + 'static {
-    /// An error is one of all calls: all or none of them may have been decided, so nothing is sent again.
-    fn send(&self, calls: Calls) -> impl Future<Output = Result<Answers, StoreError>> + Send;
+    /// An error is one of all calls: all or none of them may have been decided, so nothing is sent again. Ends at `end`.
+    fn send(&self, calls: Calls, end: Instant) -> impl Future<Output = Result<Answers, StoreError>> + Send;
+
+    /// Runs what no caller may take along.
+    fn background(&self) -> &Arc<Background>;
 }
 
 /// The right to have a script call under way. Dropped, it passes to those that wait.
@@ -69,28 +103,48 @@ impl Batcher {
         })
     }
 
-    /// Decides a call: by a script call of its own while few are under way, else together with those that wait too.
+    /// Decides a call until `end`: by a script call of its own while few are under way, else together with those that wait too.
     ///
-    /// The caller bounds the time; giving up leaves alone what goes out together with it.
-    pub(super) async fn decide(self: &Arc<Self>, charges: Charges, line: impl Line) -> Result<Verdict, StoreError> {
+    /// Giving up leaves alone what goes out together with it.
+    pub(super) async fn decide(
+        self: &Arc<Self>,
+        charges: Charges,
+        line: impl Line,
+        end: Instant,
+    ) -> Result<Verdict, Undecided> {
         let waiting = {
             let mut state = self.state();
             if state.under_way < UNDER_WAY {
                 state.under_way += 1;
                 None
             } else {
-                Some(state.wait(&charges, self.most)?)
+                Some(state.wait(&charges, self.most, self.deadline / LINE_PART)?)
             }
         };
         if let Some(answer) = waiting {
-            return answer.await.unwrap_or_else(|_| Err(unanswered()));
+            self.measure_lag(&line);
+            let answer = line.background().lag().wait(end, answer).await;
+            return Ok(answer.ok_or(Undecided::InLine)?.unwrap_or_else(|_| Err(unanswered()))?);
         }
         let turn = Turn {
             batcher: Arc::clone(self),
             line,
         };
-        let mut answers = turn.line.send(smallvec![charges]).await?;
-        answers.pop().unwrap_or_else(|| Err(unanswered()))
+        let mut answers = turn.line.send(smallvec![charges], end).await?;
+        Ok(answers.pop().unwrap_or_else(|| Err(unanswered()))?)
+    }
+
+    /// Has the lag of the process measured until no call waits any more.
+    fn measure_lag(self: &Arc<Self>, line: &impl Line) {
+        if std::mem::replace(&mut self.state().is_measured, true) {
+            return;
+        }
+        let (batcher, background, start) = (Arc::clone(self), Arc::clone(line.background()), Instant::now());
+        line.background().spawn(async move {
+            let measured = Measured(batcher);
+            let goes_on = || !measured.0.state().waiting.is_empty();
+            background.lag().measure(start, goes_on).await;
+        });
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -99,19 +153,22 @@ impl Batcher {
 }
 
 impl State {
+    /// Takes a place in the line, if there is one and the wait is expected to be no longer than `longest`.
     fn wait(
         &mut self,
         charges: &Charges,
         most: usize,
-    ) -> Result<oneshot::Receiver<Result<Verdict, StoreError>>, StoreError> {
-        if self.waiting.len() >= most {
+        longest: Duration,
+    ) -> Result<oneshot::Receiver<Result<Verdict, StoreError>>, Undecided> {
+        let is_full = |state: &Self| {
+            let calls = state.waiting.len();
+            calls >= most || calls >= SHORT_LINE && state.pace.wait(calls) > longest
+        };
+        if is_full(self) {
             self.waiting.retain(|waiting| !waiting.answer.is_closed());
         }
-        if self.waiting.len() >= most {
-            return Err(StoreError::new(
-                StoreErrorKind::Unavailable,
-                "more calls wait for Redis than may: it decides fewer than are made",
-            ));
+        if is_full(self) {
+            return Err(Undecided::FullLine(self.waiting.len()));
         }
         let (answer, answered) = oneshot::channel();
         self.waiting.push_back(Waiting {
@@ -128,38 +185,42 @@ impl State {
         // One that is too large for all goes alone.
         while let Some(next) = self
             .waiting
-            .pop_front_if(|next| batch.is_empty() || keys(&next.charges) <= room)
+            .pop_front_if(|next| batch.is_empty() || next.charges.len() <= room)
         {
             // Whose caller has given up is not charged any more.
             if !next.answer.is_closed() {
-                room = room.saturating_sub(keys(&next.charges));
+                room = room.saturating_sub(next.charges.len());
                 batch.push(next);
             }
         }
         if batch.is_empty() {
             self.under_way -= 1;
+            self.pace.returned = None;
             return None;
         }
         Some(batch)
     }
 }
 
+/// Ends the measurement of the lag, also when its runtime ends.
+struct Measured(Arc<Batcher>);
+
+impl Drop for Measured {
+    fn drop(&mut self) {
+        self.0.state().is_measured = false;
+    }
+}
+
 impl<L: Line> Drop for Turn<L> {
     fn drop(&mut self) {
-        loop {
-            let Some(batch) = self.batcher.state().next() else {
-                return;
-            };
-            if let Ok(runtime) = Handle::try_current() {
-                let turn = Self {
-                    batcher: Arc::clone(&self.batcher),
-                    line: self.line.clone(),
-                };
-                // A task of its own: no caller takes the others with him when he gives up.
-                runtime.spawn(turn.carry(batch));
-                return;
-            }
-        }
+        let Some(batch) = self.batcher.state().next() else {
+            return;
+        };
+        let turn = Self {
+            batcher: Arc::clone(&self.batcher),
+            line: self.line.clone(),
+        };
+        self.line.background().spawn(turn.carry(batch));
     }
 }
 
@@ -169,20 +230,19 @@ impl<L: Line> Turn<L> {
             .into_iter()
             .map(|waiting| (waiting.charges, waiting.answer))
             .unzip();
-        let answers = tokio::time::timeout(self.batcher.deadline, self.line.send(calls)).await;
-        match answers {
-            Ok(Ok(answers)) => {
+        let end = Instant::now() + self.batcher.deadline;
+        match self.line.send(calls, end).await {
+            Ok(answers) => {
+                self.batcher.state().pace.note(callers.len(), SystemInstant::now());
                 for (caller, answer) in callers.into_iter().zip(answers) {
                     let _ = caller.send(answer);
                 }
             }
-            Ok(Err(error)) => {
+            Err(error) => {
                 for caller in callers {
                     let _ = caller.send(Err(error.shared()));
                 }
             }
-            // Each caller waits no longer than for this, and for longer by now.
-            Err(_) => {}
         }
         // Whoever was answered and calls again goes out with the next.
         tokio::task::yield_now().await;
@@ -192,4 +252,36 @@ impl<L: Line> Turn<L> {
 
 fn unanswered() -> StoreError {
     StoreError::new(StoreErrorKind::Timeout, "the answer of Redis is no longer waited for")
+}
+
+/// Why a call was not decided.
+#[derive(Debug)]
+pub(super) enum Undecided {
+    /// So many calls wait that this one was not sent.
+    FullLine(usize),
+    /// It waited until its deadline, and says nothing of the server.
+    InLine,
+    Asked(StoreError),
+}
+
+impl From<StoreError> for Undecided {
+    fn from(error: StoreError) -> Self {
+        Self::Asked(error)
+    }
+}
+
+impl From<Undecided> for StoreError {
+    fn from(undecided: Undecided) -> Self {
+        match undecided {
+            Undecided::FullLine(waiting) => Self::new(
+                StoreErrorKind::Unavailable,
+                format!("the line of calls for Redis is full: {waiting} wait, since it decides fewer than are made"),
+            ),
+            Undecided::InLine => Self::new(
+                StoreErrorKind::Timeout,
+                "the call waited in the line for Redis until its deadline",
+            ),
+            Undecided::Asked(error) => error,
+        }
+    }
 }

@@ -1,33 +1,41 @@
 //! A Redis Cluster: a link to each primary, and which of them has which slot.
 //!
-//! Redirects are followed here, since they prove that nothing was kept; nothing else is asked again.
+//! Redirects are followed here, and `TRYAGAIN` is, since they prove that nothing was kept; nothing else is asked again.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use redis::{Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, RedisError, RedisResult, ServerErrorKind, Value};
+use redis::{Cmd, ConnectionAddr, ErrorKind, RedisError, RedisResult, ServerErrorKind, Value};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::connect::jittered;
+use super::endpoint::Endpoint;
 use super::failure::Failure;
 use super::link::Link;
 use super::script::Scripts;
-use super::target::{Target, elsewhere};
+use super::target::Target;
+use crate::store::background::Background;
+use crate::store::runtime::{jittered, random};
 
 const SLOTS: usize = 16_384;
 /// A slot may have moved once more meanwhile.
 const REDIRECTS: usize = 3;
+/// How often a call whose keys lie on two nodes is sent again: they are together as soon as the last of them has moved.
+const TRIES_AGAIN: usize = 2;
+/// How long it waits before.
+const TRY_AGAIN_PAUSE: Duration = Duration::from_millis(2);
 /// How long a node has to tell the slots: the others are asked at the same time.
 const ANSWER: Duration = Duration::from_millis(500);
 /// How long further views are waited for once one was told.
 const OTHERS: Duration = Duration::from_millis(100);
 /// Between two times that the nodes are asked for the slots.
 const PAUSE: Duration = Duration::from_millis(100);
+/// Between two times that nodes are asked whether a failover has come.
+const CHECKS: Duration = Duration::from_millis(500);
 
 /// The slot of what stands between the braces of a key.
 pub(super) fn slot(hash_tag: &str) -> usize {
@@ -45,7 +53,7 @@ pub(super) fn slot_of(key: &str) -> usize {
 
 pub(super) struct Cluster {
     /// The nodes of the URL. What is told to them is told to all.
-    seeds: Vec<ConnectionInfo>,
+    seeds: Vec<Endpoint>,
     scripts: Arc<Scripts>,
     most: usize,
     /// By address.
@@ -56,14 +64,24 @@ pub(super) struct Cluster {
     told: AtomicU64,
     /// The epoch of each slot's owner, of the slots that were told last.
     epochs: Mutex<Vec<u64>>,
+    background: Arc<Background>,
+    /// When nodes were last asked for the epoch of the cluster, and the highest that one has told.
+    checks: Mutex<(Instant, u64)>,
 }
 
 /// Which link has which slot; empty until a node has told.
 type Slots = Arc<[Option<Arc<Link>>]>;
 
 impl Cluster {
-    pub(super) fn new(seeds: Vec<ConnectionInfo>, scripts: Arc<Scripts>, most: usize) -> Arc<Self> {
+    pub(super) fn new(
+        seeds: Vec<Endpoint>,
+        scripts: Arc<Scripts>,
+        most: usize,
+        background: Arc<Background>,
+    ) -> Arc<Self> {
         Arc::new(Self {
+            background,
+            checks: Mutex::new((Instant::now(), 0)),
             seeds,
             scripts,
             most,
@@ -88,8 +106,22 @@ impl Cluster {
         self.refresh().await
     }
 
-    /// Asks the node that has a slot.
+    /// Asks the node that has a slot. Only calls of several keys get the answer `TRYAGAIN`: their caller then asks for each key by itself.
     pub(super) async fn ask(self: &Arc<Self>, slot: usize, cmd: &Cmd, end: Instant) -> Result<Value, Failure> {
+        self.check_now_and_then();
+        for _ in 0..TRIES_AGAIN {
+            let answer = self.ask_once(slot, cmd, end).await;
+            let is_parted = answer.as_ref().is_err_and(Failure::is_try_again);
+            if !is_parted || Instant::now() + TRY_AGAIN_PAUSE >= end {
+                return answer;
+            }
+            sleep(jittered(TRY_AGAIN_PAUSE)).await;
+        }
+        self.ask_once(slot, cmd, end).await
+    }
+
+    /// Asks the node that has a slot, following redirects.
+    async fn ask_once(self: &Arc<Self>, slot: usize, cmd: &Cmd, end: Instant) -> Result<Value, Failure> {
         let mut link = self.link_of(slot, end).await?;
         let mut importing = false;
         for _ in 0..REDIRECTS {
@@ -161,21 +193,72 @@ impl Cluster {
     }
 
     fn link_at(&self, address: &str) -> Result<Arc<Link>, Failure> {
-        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut links = self.known_links();
         if let Some(link) = links.get(address) {
             return Ok(Arc::clone(link));
         }
         let malformed = || RedisError::from((ErrorKind::Parse, "the cluster tells an address that is none"));
         let (host, port) = address.rsplit_once(':').ok_or_else(malformed)?;
         let port = port.parse().map_err(|_| malformed())?;
-        let info = elsewhere(&self.seeds[0], host.to_owned(), port);
         let link = Link::new(
-            Target::Server(Client::open(info)?),
+            Target::Server(Box::new(self.seeds[0].at(host.to_owned(), port))),
             Arc::clone(&self.scripts),
             self.most,
+            Arc::clone(&self.background),
         );
         links.insert(address.to_owned(), Arc::clone(&link));
         Ok(link)
+    }
+
+    /// Connects anew on the runtime where background tasks belong now.
+    pub(super) fn settle_in(self: &Arc<Self>) {
+        for link in self.known_links().values() {
+            link.settle_in();
+        }
+        self.refresh_soon();
+    }
+
+    fn known_links(&self) -> MutexGuard<'_, HashMap<String, Arc<Link>>> {
+        self.links.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks two nodes in the background for the epoch of the cluster, if that was not done for a while. A failover raises it at all nodes
+    /// but one that is cut off from the others: calls to that one would hear of nothing.
+    fn check_now_and_then(self: &Arc<Self>) {
+        {
+            let Ok(mut checks) = self.checks.try_lock() else { return };
+            if checks.0.elapsed() < CHECKS {
+                return;
+            }
+            checks.0 = Instant::now();
+        }
+        // Which two the order of a map leaves to chance.
+        let asked: Vec<_> = {
+            let links = self.known_links();
+            let first = (random() * links.len() as f64) as usize;
+            links
+                .values()
+                .cycle()
+                .skip(first)
+                .take(links.len().min(2))
+                .cloned()
+                .collect()
+        };
+        let cluster = Arc::clone(self);
+        self.background.spawn(async move {
+            let mut asked: JoinSet<_> = asked
+                .into_iter()
+                .map(|link| async move { epoch_by(&link).await })
+                .collect();
+            while let Some(answer) = asked.join_next().await {
+                let Ok(Some(epoch)) = answer else { continue };
+                let mut checks = cluster.checks.lock().unwrap_or_else(PoisonError::into_inner);
+                if epoch > checks.1 {
+                    checks.1 = epoch;
+                    cluster.refresh_soon();
+                }
+            }
+        });
     }
 
     /// Asks for the slots in the background, unless that is under way or was just done.
@@ -185,7 +268,7 @@ impl Cluster {
         }
         let refreshing = Refreshing(Arc::downgrade(self));
         let cluster = Arc::clone(self);
-        tokio::spawn(async move {
+        self.background.spawn(async move {
             let _ = cluster.refresh().await;
             sleep(jittered(PAUSE)).await;
             drop(refreshing);
@@ -237,7 +320,7 @@ impl Cluster {
     }
 
     fn ask_all(&self) -> Result<JoinSet<Result<Vec<Range>, Failure>>, Failure> {
-        let mut addresses: Vec<String> = self.seeds.iter().map(|seed| seed.addr().to_string()).collect();
+        let mut addresses: Vec<String> = self.seeds.iter().map(Endpoint::name).collect();
         addresses.extend(
             self.links
                 .lock()
@@ -293,7 +376,7 @@ impl Cluster {
             last = Some((address, link));
         }
         let is_known = |address: &String| owners.iter().flatten().any(|owner| *owner.address == **address);
-        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut links = self.known_links();
         links.retain(|address, _| is_known(address));
         drop(links);
         let epochs = owners.iter().map(|owner| owner.as_ref().map_or(0, |owner| owner.epoch));
@@ -308,6 +391,18 @@ impl fmt::Debug for Cluster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cluster").finish_non_exhaustive()
     }
+}
+
+/// The epoch of the cluster, as a node knows it.
+async fn epoch_by(link: &Arc<Link>) -> Option<u64> {
+    let mut cmd = redis::cmd("CLUSTER");
+    cmd.arg("INFO");
+    let told = link.ask(&cmd, Instant::now() + ANSWER).await.ok()?;
+    let told: String = redis::from_redis_value(told).ok()?;
+    let epoch = told
+        .lines()
+        .find_map(|line| line.strip_prefix("cluster_current_epoch:"))?;
+    epoch.trim().parse().ok()
 }
 
 /// The right to ask for the slots, given back when dropped: also when the runtime is shut down.
@@ -407,7 +502,7 @@ fn ranges(answer: &Value, epochs: &HashMap<String, u64>, asked: &str) -> RedisRe
 /// A redirect without a host is to another port of the same.
 fn complete(address: &str, asked: &Link) -> String {
     match (address.strip_prefix(':'), &asked.target) {
-        (Some(port), Target::Server(client)) => match client.get_connection_info().addr() {
+        (Some(port), Target::Server(server)) => match server.info.addr() {
             ConnectionAddr::Tcp(host, _) | ConnectionAddr::TcpTls { host, .. } => format!("{host}:{port}"),
             _ => address.to_owned(),
         },

@@ -4,16 +4,16 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use redis::aio::MultiplexedConnection;
 use redis::{ErrorKind, RedisError, RedisResult};
+use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 
+use super::connection::Connection;
 use super::link::{Link, State};
 use super::script::Scripts;
-use super::target::{ATTEMPT, Target};
-pub(super) use crate::store::runtime::jittered;
-use crate::store::runtime::{FIRST_PAUSE, LONGEST_PAUSE};
+use super::target::Target;
+use crate::store::runtime::{ATTEMPT, FIRST_PAUSE, LONGEST_PAUSE, jittered};
 
 /// The right to connect, given back when dropped: also when the runtime that connects is shut down.
 struct Connecting(Weak<Link>);
@@ -26,8 +26,13 @@ impl Drop for Connecting {
     }
 }
 
-/// Somebody who answers: a connection, and its generation if it is the one that was suspected.
-type Found = (MultiplexedConnection, Option<u64>);
+/// What has answered.
+enum Found {
+    /// The connection that was suspected, with its generation.
+    Suspected(Connection, u64),
+    /// A new connection, and the address of its server.
+    New(Connection, String),
+}
 
 /// Attempts a step after the other, each for itself, until one is answered: by a new connection, or by the one that is suspected.
 pub(super) async fn keep_connecting(link: Weak<Link>) {
@@ -89,17 +94,16 @@ async fn after_useless_ones(connecting: &Connecting) -> Duration {
 }
 
 /// Answers late or never, and is not waited for any longer than another one takes.
-async fn probe(mut connection: MultiplexedConnection, generation: u64) -> RedisResult<Found> {
-    let ping = redis::cmd("PING");
-    connection.send_packed_command(&ping).await?;
-    Ok((connection, Some(generation)))
+async fn probe(mut connection: Connection, generation: u64) -> RedisResult<Found> {
+    connection.send(&redis::cmd("PING")).await?;
+    Ok(Found::Suspected(connection, generation))
 }
 
 async fn attempt(target: Target, scripts: Arc<Scripts>) -> RedisResult<Found> {
     let attempt = async {
-        let mut connection = target.open().await?;
+        let (mut connection, address) = target.open().await?;
         scripts.load_through(&mut connection).await?;
-        Ok((connection, None))
+        Ok(Found::New(connection, address))
     };
     let attempt = timeout(ATTEMPT, attempt).await;
     attempt.unwrap_or_else(|_| Err((ErrorKind::Io, "no answer to an attempt to connect").into()))
@@ -109,15 +113,34 @@ fn found(answer: Result<RedisResult<Found>, JoinError>) -> RedisResult<Found> {
     answer.unwrap_or_else(|_| Err((ErrorKind::Io, "an attempt to connect was given up").into()))
 }
 
-fn up(link: &Link, connecting: Connecting, (connection, generation): Found) {
+fn up(link: &Arc<Link>, connecting: Connecting, found: Found) {
     // Before the state says so: who then finds the connection lost can start anew.
     drop(connecting);
-    // Every new connection has loaded the scripts, so no two see the same count.
-    let generation = generation.unwrap_or_else(|| link.loads.fetch_add(1, Ordering::AcqRel) + 1);
+    let (connection, generation) = match found {
+        Found::Suspected(connection, generation) => (connection, generation),
+        Found::New(connection, address) => {
+            *link.address() = address;
+            // Every new connection has loaded the scripts, so no two see the same count.
+            let generation = link.loads.fetch_add(1, Ordering::AcqRel) + 1;
+            tokio::spawn(notice_its_end(Arc::downgrade(link), connection.driver(), generation));
+            (connection, generation)
+        }
+    };
     link.turn(|state| {
         *state = State::Up(connection, generation);
         true
     });
+    if !link.background.is_here() {
+        // The background tasks moved meanwhile, and this runtime may end.
+        link.connect();
+    }
+}
+
+async fn notice_its_end(link: Weak<Link>, driver: watch::Receiver<()>, generation: u64) {
+    Connection::closed(driver).await;
+    if let Some(link) = link.upgrade() {
+        link.closed(generation);
+    }
 }
 
 fn down(link: &Link, error: RedisError) {

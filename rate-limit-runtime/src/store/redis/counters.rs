@@ -9,17 +9,19 @@ use std::sync::Arc;
 use redis::Value;
 use tokio::task::JoinSet;
 
+use super::failure::Failure;
 use super::link::Link;
 use super::methods::BATCH;
-use super::store_key::{block_of, key_of, pattern, read_key, store_key};
+use super::script::{is_blocked, verdict};
+use super::store_key::{pattern, read_key};
 use super::{RedisStore, not_ours};
 use crate::decision::Decision;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::key::{Client, Key};
 use crate::method::Method;
 use crate::policy::Policy;
+use crate::store::Charge;
 use crate::store::stored::{Pages, StoredCounter, StoredCounters, StoredRule, decode_method, policies};
-use crate::store::{Charge, Store as _};
 
 /// How many keys a server looks at for one page: few enough that no call waits for it.
 const LOOK_AT: u32 = 100;
@@ -28,8 +30,8 @@ impl RedisStore {
     /// All counters under the prefix, a page at a time, judged by the policies of these rules: those that [`rules`](Self::rules) tells, or
     /// some of them. Of a cluster each primary is asked in turn.
     ///
-    /// The user needs the rights to `SCAN` and `EXISTS`. Nobody is kept waiting by it: a page is one `SCAN` of 100 keys, and then a call for
-    /// each counter.
+    /// The user needs the right to `SCAN`. Other calls do not wait for it: a page is one `SCAN` of 100 keys, and then a call for each
+    /// counter.
     ///
     /// ```no_run
     /// # async fn refused(store: rate_limit_runtime::RedisStore) -> Result<u64, rate_limit_runtime::StoreError> {
@@ -65,13 +67,12 @@ impl RedisStore {
             .collect();
         let mut counters = Vec::new();
         for methods in methods.chunks(BATCH) {
-            let counter = |method: &u64| key_of(&self.0.prefix, *method, client);
-            let both = |method: &u64| [counter(method), block_of(counter(method))];
-            if self.existing(client, methods.iter().flat_map(both)).await? == 0 {
+            let keys = self.keys_of(client, methods);
+            if self.existing(client, &keys).await? == 0 {
                 continue;
             }
-            for method in methods {
-                if self.existing(client, both(method)).await? > 0 {
+            for (method, key) in methods.iter().zip(keys) {
+                if self.existing(client, &[key]).await? > 0 {
                     let key = Key::new(Method::hashed(*method), client);
                     counters.push(self.clone().stands(key, policies.get(method).copied()).await?);
                 }
@@ -81,43 +82,30 @@ impl RedisStore {
     }
 
     /// How many of these keys of a client there are.
-    async fn existing(&self, client: Client, keys: impl IntoIterator<Item = String>) -> Result<u64, StoreError> {
-        let mut cmd = redis::cmd("EXISTS");
-        keys.into_iter().for_each(|key| {
-            cmd.arg(key);
-        });
-        let read = |value| redis::from_redis_value(value).ok();
-        self.ask_without_clock(client, &cmd, read, self.end()).await
+    async fn existing(&self, client: Client, keys: &[String]) -> Result<u64, StoreError> {
+        Ok(self.count("EXISTS", client, keys, self.end()).await?)
     }
 
     async fn stands(self, key: Key, policy: Option<Policy>) -> Result<StoredCounter, StoreError> {
         let Some(policy) = policy else {
             return Ok(StoredCounter::new(&key, None));
         };
-        let decision = match self.peek(Charge::new(key, policy, 1)).await {
-            Ok(verdict) => Some(Decision::by(policy, &verdict)),
-            Err(error) if error.kind() == StoreErrorKind::Unexpected => None,
+        let charge = Charge::new(key, policy, 1);
+        let peek = self.0.server.scripts().peek(&self.0.prefix, &[charge]);
+        let read = |reply| match reply {
+            Value::BulkString(reply) => Some((verdict(&reply)?, is_blocked(&reply))),
+            _ => None,
+        };
+        let told = self.ask_until(key.client(), peek, read, self.end()).await;
+        let (decision, blocked) = match told.map_err(StoreError::from) {
+            Ok((verdict, blocked)) => (Some(Decision::by(policy, &verdict)), blocked),
+            Err(error) if error.kind() == StoreErrorKind::Unexpected => (None, false),
             Err(error) => return Err(error),
         };
-        let mut counter = StoredCounter::new(&key, decision);
-        if policy.block_span() > 0 && decision.is_some_and(|decision| !decision.allowed) {
-            let block = block_of(store_key(&self.0.prefix, &key));
-            counter.blocked = self.existing(key.client(), [block]).await? > 0;
-        }
-        Ok(counter)
-    }
-
-    /// As [`stands`](Self::stands), by one of its keys. `None` for a block beside a counter, which is told by the key of that.
-    async fn stands_by(
-        self,
-        (key, is_block): (Key, bool),
-        policy: Option<Policy>,
-    ) -> Result<Option<StoredCounter>, StoreError> {
-        let counter = || [store_key(&self.0.prefix, &key)];
-        if is_block && self.existing(key.client(), counter()).await? > 0 {
-            return Ok(None);
-        }
-        self.stands(key, policy).await.map(Some)
+        Ok(StoredCounter {
+            blocked,
+            ..StoredCounter::new(&key, decision)
+        })
     }
 }
 
@@ -158,18 +146,14 @@ impl Scan {
     async fn judge(&self, names: &[Vec<u8>]) -> Result<Vec<StoredCounter>, StoreError> {
         let mut asked = JoinSet::new();
         for name in names {
-            if let Some((key, is_block)) = read_key(&self.store.0.prefix, name) {
+            if let Some(key) = read_key(&self.store.0.prefix, name) {
                 let policy = self.policies.get(&key.method().hash()).copied();
-                asked.spawn(self.store.clone().stands_by((key, is_block), policy));
+                asked.spawn(self.store.clone().stands(key, policy));
             }
         }
         let mut counters = Vec::with_capacity(asked.len());
         while let Some(answer) = asked.join_next().await {
-            let ended = |error| {
-                StoreError::new(StoreErrorKind::Unexpected, "the runtime ended while Redis was asked")
-                    .with_source(error)
-            };
-            counters.extend(answer.map_err(ended)??);
+            counters.push(answer.map_err(Failure::from)??);
         }
         Ok(counters)
     }

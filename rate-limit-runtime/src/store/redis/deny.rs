@@ -75,6 +75,7 @@ pub(super) struct Asked {
     sent: Instant,
     /// The charges of the call whose refusals are kept.
     charges: SmallVec<[AskedCharge; 1]>,
+    is_doubtful: bool,
 }
 
 /// One charge of a call that asks.
@@ -147,6 +148,7 @@ impl Denials {
             }
             return Some(Look::Refused(refusal.verdict(now, place.into())));
         }
+        let is_doubtful = asked.len() < charges.len() || asked.iter().any(|(_, known)| known.is_some());
         let charges = asked.into_iter().map(|(charge, known)| AskedCharge {
             doubts: known.is_some() && self.doubt(charge.id),
             ..charge
@@ -155,6 +157,7 @@ impl Denials {
             denials: Arc::clone(self),
             sent: now,
             charges: charges.collect(),
+            is_doubtful,
         }))
     }
 
@@ -303,6 +306,11 @@ impl Refusal {
 }
 
 impl Asked {
+    /// Returns `true` if a charge of the call was refused before and may be again, or if that cannot be known.
+    pub(super) const fn is_doubtful(&self) -> bool {
+        self.is_doubtful
+    }
+
     pub(super) fn answered(self, answer: &Result<Verdict, StoreError>, now: Instant) {
         let blind = &self.denials.blind;
         let fails = answer.as_ref().is_err_and(StoreError::is_transient);

@@ -1,6 +1,7 @@
 //! What an error of a server or of a connection means for us.
 
 use redis::{ErrorKind, RedisError, ServerErrorKind};
+use tokio::task::JoinError;
 
 use crate::error::{StoreError, StoreErrorKind};
 
@@ -13,12 +14,37 @@ pub(super) enum Failure {
     Open,
     /// So many calls are under way that this one was not sent.
     Crowded,
+    /// There is no connection, for this reason: nothing was sent.
+    Unsent(RedisError),
+    /// The server answered an error, or the connection was lost before it answered.
     Redis(RedisError),
+    /// The answer is none to what was asked.
+    NotOurs,
+    /// The runtime ended while the server was asked.
+    Cut,
+}
+
+impl Failure {
+    /// Returns `true` if nothing was sent.
+    pub(super) const fn is_unsent(&self) -> bool {
+        matches!(self, Self::Open | Self::Crowded | Self::Unsent(_))
+    }
+
+    /// Returns `true` for the answer that the keys of a call lie on two nodes of a cluster. It proves that nothing was kept.
+    pub(super) fn is_try_again(&self) -> bool {
+        matches!(self, Self::Redis(error) if error.kind() == ErrorKind::Server(ServerErrorKind::TryAgain))
+    }
 }
 
 impl From<RedisError> for Failure {
     fn from(error: RedisError) -> Self {
         Self::Redis(error)
+    }
+}
+
+impl From<JoinError> for Failure {
+    fn from(_: JoinError) -> Self {
+        Self::Cut
     }
 }
 
@@ -29,9 +55,15 @@ impl From<Failure> for StoreError {
             Failure::Timeout => Self::new(StoreErrorKind::Timeout, "Redis did not answer in time"),
             Failure::Open => unavailable("Redis has not answered for a while, and is asked again in the background"),
             Failure::Crowded => unavailable("too many calls of Redis are under way"),
-            Failure::Redis(error) => store_error(error),
+            Failure::NotOurs => not_ours(),
+            Failure::Cut => Self::new(StoreErrorKind::Unexpected, "the runtime ended while Redis was asked"),
+            Failure::Unsent(error) | Failure::Redis(error) => store_error(error),
         }
     }
+}
+
+pub(super) fn not_ours() -> StoreError {
+    StoreError::new(StoreErrorKind::Unexpected, "Redis answers what it is not asked")
 }
 
 /// A script that runs a command which its user may not is told so in words alone.

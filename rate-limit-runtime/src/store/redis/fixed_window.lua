@@ -13,12 +13,12 @@
 local LENGTHS = 4
 
 -- What was decided last: `others` is nil for a counter of the one length.
-local fixed_key, fixed_cost, fixed_length, total, others
+local fixed_cost, fixed_length, total, others
 local window_end, base, used
 
 -- A counter of several lengths, of another length than the policy's, of an earlier version or by a clock that stepped
 -- back. Returns an error reply, or nothing and its functions.
-local function several_windows(key, value, length)
+local function several_windows(value, length)
   local self, windows, counted_at = {}, {}, 0
 
   local tag, bytes = string.sub(value, 1, 1), #value
@@ -61,8 +61,9 @@ local function several_windows(key, value, length)
     for _, window in ipairs(windows) do
       parts[#parts + 1] = struct.pack('<I7I7I7I7', window[1], window[2], window[3], window[4])
     end
-    redis.call('SET', key, table.concat(parts), 'PX', milliseconds(math.max(last_end() - now, 0)))
+    write_value(table.concat(parts), math.max(last_end() - now, 0))
   end
+  value_ends = last_end()
 
   -- Counts in this window too. Another one goes if there are too many.
   local function count_in(own)
@@ -165,8 +166,11 @@ function fixed_window.decide(key, cost, count, length, take)
   if cost > count then
     return 'I'
   end
-  local value = redis.call('GET', key)
-  fixed_key, fixed_cost, fixed_length, others = key, cost, length, nil
+  local value, failed = read_value(key)
+  if failed then
+    return failed
+  end
+  fixed_cost, fixed_length, others = cost, length, nil
   local next_end = now - math.fmod(now, length) + length
   local tag, counted_at, known
   if value and #value == 43 then
@@ -176,13 +180,13 @@ function fixed_window.decide(key, cost, count, length, take)
     total, base, used, window_end = now, now, 0, next_end
   elseif tag == 102 and known == length and counted_at <= now and window_end <= now + length
     and total < IMPLAUSIBLE and base <= total and used <= total - base then
+    value_ends = window_end
     if window_end <= now then
       total = math.max(total, now)
       base, used, window_end = total, 0, next_end
     end
   else
-    local failed
-    failed, others = several_windows(key, value, length)
+    failed, others = several_windows(value, length)
     if failed then
       return failed
     end
@@ -211,17 +215,18 @@ function fixed_window.charge()
   base = used == 0 and total or base
   total, used = total + fixed_cost, used + fixed_cost
   local value = struct.pack('<BI7I7I7I7I7I7', 102, total, now, fixed_length, window_end, base, used)
-  redis.call('SET', fixed_key, value, 'PX', string.format('%.0f', math.ceil((window_end - now) / 1000) + 1))
+  write_value(value, window_end - now)
   return total
 end
 
 function fixed_window.settle(key, change, hit, cost)
-  local value = redis.call('GET', key)
+  local value, failed = read_value(key)
   -- A value of an earlier version is settled no more: its window is not known here.
   if not value or (string.sub(value, 1, 1) == 'F' and #value == 29) then
-    return
+    return failed
   end
-  local failed, counter = several_windows(key, value)
+  local counter
+  failed, counter = several_windows(value)
   if failed then
     return failed
   end

@@ -1,32 +1,55 @@
 //! The connection to one server: multiplexed, and made anew in the background when it is lost or does not answer.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
+use std::time::{Duration, Instant as SystemInstant};
 
-use redis::aio::MultiplexedConnection;
-use redis::{Cmd, ErrorKind, Pipeline, RedisError, ServerErrorKind, Value};
+use redis::{Cmd, ErrorKind, RedisError, ServerErrorKind, Value};
 use tokio::sync::{Mutex, watch};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 use super::connect::keep_connecting;
+#[cfg(feature = "redis-sentinel")]
+use super::connection::AbortOnDrop;
+use super::connection::Connection;
 use super::failure::Failure;
 use super::script::Scripts;
 use super::target::Target;
 use crate::observe;
+use crate::store::background::Background;
+
+/// How long a connection may be quiet before the next call tests it: what lies between forgets idle connections and tells nobody.
+const QUIET: Duration = Duration::from_secs(1);
+/// The part of what is left of a deadline that such a test may take.
+const TEST_PART: u32 = 4;
+/// How many calls in a row may have no answer in time from a server that answers late.
+const MANY: u32 = 8;
+/// A connection that is lost before has served nobody, unless a call was answered over it.
+const YOUNG: Duration = Duration::from_millis(500);
 
 /// A connection and what is loaded through it.
 #[derive(Debug)]
 pub(super) struct Link {
     pub(super) target: Target,
     pub(super) scripts: Arc<Scripts>,
+    pub(super) background: Arc<Background>,
     pub(super) state: watch::Sender<State>,
     pub(super) connecting: AtomicBool,
     /// How many connections in a row were lost before they had answered a call.
     pub(super) useless: AtomicU32,
     /// Counts the times that the scripts were loaded, so that of many calls that find them gone one loads them.
     pub(super) loads: AtomicU64,
+    /// The server that the last connection was opened to.
+    pub(super) address: SyncMutex<String>,
+    /// The last connection over which a call was answered, by its generation.
+    served: AtomicU64,
+    /// How many calls in a row had no answer in time.
+    unanswered: AtomicU32,
     loading: Mutex<()>,
+    testing: Mutex<()>,
+    #[cfg(feature = "redis-sentinel")]
+    watch: SyncMutex<Option<AbortOnDrop>>,
     under_way: AtomicUsize,
     most: usize,
 }
@@ -34,11 +57,11 @@ pub(super) struct Link {
 /// The breaker: it is closed in the first two, and open in the others until somebody answers in the background.
 #[derive(Clone)]
 pub(super) enum State {
-    /// No attempt has ended yet.
+    /// There is no connection, and no attempt to make one has failed.
     Connecting,
-    Up(MultiplexedConnection, u64),
-    /// A call had no answer in time. No other is sent before there is one, to this connection or to another.
-    Suspect(MultiplexedConnection, u64),
+    Up(Connection, u64),
+    /// The server did not answer in time. No call is sent before it answers, over this connection or over another.
+    Suspect(Connection, u64),
     /// The last attempt failed; the next is under way or will be.
     Down(RedisError),
 }
@@ -78,16 +101,23 @@ impl Drop for UnderWay<'_> {
 }
 
 impl Link {
-    /// A link on which at most so many calls are under way.
-    pub(super) fn new(target: Target, scripts: Arc<Scripts>, most: usize) -> Arc<Self> {
+    /// Creates a link on which at most so many calls are under way.
+    pub(super) fn new(target: Target, scripts: Arc<Scripts>, most: usize, background: Arc<Background>) -> Arc<Self> {
         Arc::new(Self {
             target,
             scripts,
+            background,
             state: watch::Sender::new(State::Connecting),
             connecting: AtomicBool::new(false),
             useless: AtomicU32::new(0),
             loads: AtomicU64::new(0),
+            address: SyncMutex::default(),
+            served: AtomicU64::new(0),
+            unanswered: AtomicU32::new(0),
             loading: Mutex::new(()),
+            testing: Mutex::new(()),
+            #[cfg(feature = "redis-sentinel")]
+            watch: SyncMutex::default(),
             under_way: AtomicUsize::new(0),
             most,
         })
@@ -112,11 +142,13 @@ impl Link {
 
     /// Waits until the first attempt to connect has ended.
     pub(super) async fn first_attempt(self: &Arc<Self>) -> Result<(), Failure> {
+        self.settle_in();
         self.connection().await.map(drop)
     }
 
-    /// Asks the server, once, until `end`. Only an answer that proves that nothing was kept, `NOSCRIPT`, is followed by another
-    /// try. Giving up in the middle leaves the connection as it is.
+    /// Asks the server, once, until `end`. Only what proves that nothing was kept is followed by another try: `NOSCRIPT`, a server that
+    /// is no primary any more, and a connection that was closed before the call was written. Giving up in the middle leaves the
+    /// connection as it is.
     pub(super) async fn ask(self: &Arc<Self>, cmd: &Cmd, end: Instant) -> Result<Value, Failure> {
         self.ask_as(cmd, false, end).await
     }
@@ -133,41 +165,78 @@ impl Link {
         if under_way >= self.most {
             return Err(Failure::Crowded);
         }
-        let answer = timeout_at(end, self.ask_at_last(cmd, importing)).await;
-        answer.unwrap_or_else(|_| {
-            self.suspect();
+        let started = SystemInstant::now();
+        let answer = self
+            .background
+            .lag()
+            .wait(end, self.ask_at_last(cmd, importing, end))
+            .await;
+        answer.unwrap_or_else(|| {
+            self.unanswered(started);
             Err(Failure::Timeout)
         })
     }
 
-    async fn ask_at_last(self: &Arc<Self>, cmd: &Cmd, importing: bool) -> Result<Value, Failure> {
+    async fn ask_at_last(self: &Arc<Self>, cmd: &Cmd, importing: bool, end: Instant) -> Result<Value, Failure> {
         let loads = self.loads.load(Ordering::Acquire);
-        match self.send(cmd, importing).await {
+        match self.send(cmd, importing, end).await {
             Err(Failure::Redis(error)) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
                 self.load_scripts(loads).await?;
-                self.send(cmd, importing).await
+                self.send(cmd, importing, end).await
             }
             answer => answer,
         }
     }
 
-    async fn send(self: &Arc<Self>, cmd: &Cmd, importing: bool) -> Result<Value, Failure> {
-        let (mut connection, generation) = self.connection().await?;
-        let answer = if importing {
-            let mut both = Pipeline::with_capacity(2);
-            both.cmd("ASKING").add_command(cmd.clone());
-            let answer = connection.send_packed_commands(&both, 1, 1).await;
-            answer.map(|mut answer| answer.pop().unwrap_or(Value::Nil))
-        } else {
-            connection.send_packed_command(cmd).await
-        };
-        let answer = answer.and_then(Value::extract_error);
-        match &answer {
-            Err(error) if error.is_io_error() || error.is_unrecoverable_error() => self.lost(generation),
-            Err(error) if self.is_primary_no_more(error) => self.lost(generation),
-            _ => self.proven(generation),
+    async fn send(self: &Arc<Self>, cmd: &Cmd, importing: bool, end: Instant) -> Result<Value, Failure> {
+        loop {
+            let (mut connection, generation) = self.connection().await?;
+            if !self.passes_test(&mut connection, generation, end).await {
+                continue;
+            }
+            let written = connection.written();
+            let answer = send_over(&mut connection, cmd, importing).await;
+            match &answer {
+                Err(error) if error.is_io_error() || error.is_unrecoverable_error() => {
+                    self.lost(generation);
+                    if connection.written() == written {
+                        continue;
+                    }
+                }
+                // A write that a replica refuses has kept nothing.
+                Err(error) if self.is_primary_no_more(error) => {
+                    self.lost(generation);
+                    continue;
+                }
+                _ => self.proven(generation),
+            }
+            return Ok(answer?);
         }
-        Ok(answer?)
+    }
+
+    /// Returns `false` if a connection that was quiet does not answer: it is lost then, and a new one is made.
+    async fn passes_test(self: &Arc<Self>, connection: &mut Connection, generation: u64, end: Instant) -> bool {
+        if !connection.is_quiet_for(QUIET) {
+            return true;
+        }
+        let _one_at_a_time = self.testing.lock().await;
+        if !connection.is_quiet_for(QUIET) {
+            return true;
+        }
+        let is_current = matches!(&*self.state.borrow(), State::Up(_, current) if *current == generation);
+        if !is_current {
+            return false;
+        }
+        let now = Instant::now();
+        let patience = now + end.saturating_duration_since(now) / TEST_PART;
+        let ping = redis::cmd("PING");
+        let answer = self.background.lag().wait(patience, connection.send(&ping)).await;
+        // A server that refuses the command is there.
+        let passes = answer.is_some_and(|answer| !answer.is_err_and(|error| error.is_io_error()));
+        if !passes {
+            self.lost(generation);
+        }
+        passes
     }
 
     /// Another one is, which sentinels know. A server of its own has to be waited for.
@@ -184,10 +253,11 @@ impl Link {
         self.lost(generation);
     }
 
-    async fn connection(self: &Arc<Self>) -> Result<(MultiplexedConnection, u64), Failure> {
+    async fn connection(self: &Arc<Self>) -> Result<(Connection, u64), Failure> {
         let mut states = self.state.subscribe();
         loop {
-            match &*states.borrow_and_update() {
+            let closed = match &*states.borrow_and_update() {
+                State::Up(connection, generation) if connection.is_closed() => Some(*generation),
                 State::Up(connection, generation) => return Ok((connection.clone(), *generation)),
                 State::Suspect(..) => {
                     self.connect();
@@ -195,22 +265,32 @@ impl Link {
                 }
                 State::Down(error) => {
                     self.connect();
-                    return Err(Failure::Redis(error.clone()));
+                    return Err(Failure::Unsent(error.clone()));
                 }
-                State::Connecting => self.connect(),
+                State::Connecting => None,
+            };
+            match closed {
+                Some(generation) => self.lost(generation),
+                None => {
+                    self.connect();
+                    // The sender is of this link, so it is there.
+                    let _ = states.changed().await;
+                }
             }
-            // The sender is ours, so it is there.
-            let _ = states.changed().await;
         }
     }
 
-    /// An answer did not come in time: the connection may be dead without a sign, or the server. Opens the breaker.
-    pub(super) fn suspect(self: &Arc<Self>) {
+    /// Notes a call that had no answer in time. Opens the breaker if the server has said nothing since the call began, or has answered no
+    /// call in time for a while.
+    fn unanswered(self: &Arc<Self>, started: SystemInstant) {
+        let in_a_row = self.unanswered.fetch_add(1, Ordering::Relaxed) + 1;
         self.turn(|state| {
             let suspected = match &*state {
-                State::Up(connection, generation) => State::Suspect(connection.clone(), *generation),
+                State::Up(connection, generation) if in_a_row >= MANY || !connection.was_heard_since(started) => {
+                    State::Suspect(connection.clone(), *generation)
+                }
                 State::Connecting => State::Down((ErrorKind::Io, "no answer to an attempt to connect").into()),
-                State::Suspect(..) | State::Down(_) => return false,
+                State::Up(..) | State::Suspect(..) | State::Down(_) => return false,
             };
             *state = suspected;
             true
@@ -218,10 +298,15 @@ impl Link {
         self.connect();
     }
 
-    /// An answer came. Closes the breaker.
+    /// Notes an answer that came in time. Closes the breaker.
     fn proven(&self, generation: u64) {
-        if self.useless.load(Ordering::Relaxed) > 0 {
-            self.useless.store(0, Ordering::Relaxed);
+        for counter in [&self.useless, &self.unanswered] {
+            if counter.load(Ordering::Relaxed) > 0 {
+                counter.store(0, Ordering::Relaxed);
+            }
+        }
+        if self.served.load(Ordering::Relaxed) != generation {
+            self.served.store(generation, Ordering::Relaxed);
         }
         if matches!(&*self.state.borrow(), State::Up(..)) {
             return;
@@ -235,18 +320,59 @@ impl Link {
         });
     }
 
-    fn lost(self: &Arc<Self>, generation: u64) {
-        let current = self.turn(|state| {
-            let current = matches!(state, State::Up(_, current) | State::Suspect(_, current) if *current == generation);
-            if current {
-                *state = State::Connecting;
-            }
-            current
-        });
-        if current {
-            self.useless.fetch_add(1, Ordering::Relaxed);
-        }
+    /// Leaves a connection that a call has found lost, and makes a new one.
+    pub(super) fn lost(self: &Arc<Self>, generation: u64) {
+        self.leave(generation);
         self.connect();
+    }
+
+    /// Leaves a connection that was closed. A new one is made at once if this one has served a call, or else when the next call
+    /// comes: a server that closes what is idle is left alone by a process that is.
+    pub(super) fn closed(self: &Arc<Self>, generation: u64) {
+        if self.leave(generation) && self.served.load(Ordering::Relaxed) == generation {
+            self.connect();
+        }
+    }
+
+    /// Returns `false` if the connection was left before.
+    fn leave(&self, generation: u64) -> bool {
+        let served = self.served.load(Ordering::Relaxed) == generation;
+        self.turn(|state| match state {
+            State::Up(connection, current) | State::Suspect(connection, current) if *current == generation => {
+                if !served && connection.age() < YOUNG {
+                    self.useless.fetch_add(1, Ordering::Relaxed);
+                }
+                *state = State::Connecting;
+                true
+            }
+            _ => false,
+        })
+    }
+
+    /// Leaves the connection, if it leads to another server than this.
+    #[cfg(feature = "redis-sentinel")]
+    pub(super) fn follow(self: &Arc<Self>, primary: &str) {
+        let elsewhere = *self.address() != *primary;
+        let generation = match &*self.state.borrow() {
+            State::Up(_, generation) | State::Suspect(_, generation) if elsewhere => *generation,
+            _ => return,
+        };
+        self.lost(generation);
+    }
+
+    pub(super) fn address(&self) -> std::sync::MutexGuard<'_, String> {
+        self.address.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Connects, and has the link follow failovers, on the runtime where background tasks belong now. Calls go on over the old connection
+    /// until there is the new one.
+    pub(super) fn settle_in(self: &Arc<Self>) {
+        self.connect();
+        #[cfg(feature = "redis-sentinel")]
+        if let Target::Primary(sentinels) = &self.target {
+            let watch = self.background.spawn(sentinels.clone().watch(Arc::downgrade(self)));
+            *self.watch.lock().unwrap_or_else(PoisonError::into_inner) = Some(AbortOnDrop(watch));
+        }
     }
 
     /// Starts connecting in the background, unless that is under way.
@@ -254,7 +380,7 @@ impl Link {
         if self.connecting.swap(true, Ordering::AcqRel) {
             return;
         }
-        tokio::spawn(keep_connecting(Arc::downgrade(self)));
+        self.background.spawn(keep_connecting(Arc::downgrade(self)));
     }
 
     /// Loads the scripts again, unless that was done since the caller counted the loads.
@@ -268,4 +394,13 @@ impl Link {
         self.loads.fetch_add(1, Ordering::AcqRel);
         Ok(())
     }
+}
+
+async fn send_over(connection: &mut Connection, cmd: &Cmd, importing: bool) -> redis::RedisResult<Value> {
+    #[cfg(feature = "redis-cluster")]
+    if importing {
+        return connection.send_asking(cmd).await;
+    }
+    debug_assert!(!importing, "only the nodes of a cluster import slots");
+    connection.send(cmd).await
 }

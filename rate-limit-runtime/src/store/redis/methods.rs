@@ -4,14 +4,14 @@
 //! of each annotated function, and do not expire: nothing in them is of a client.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use redis::{Cmd, Value};
 use smallvec::SmallVec;
 
-use super::store_key::{block_of, key_of, methods_key, policies_key};
-use super::{RedisStore, in_runtime, not_ours};
+use super::store_key::{key_of, methods_key, policies_key};
+use super::{RedisStore, not_ours};
 use crate::error::StoreError;
 use crate::key::Client;
 use crate::method::Method;
@@ -128,7 +128,9 @@ impl RedisStore {
         if methods.is_empty() {
             return;
         }
-        tokio::spawn(async move {
+        let background = Arc::clone(&self.0.background);
+        // Nobody waits for it.
+        drop(background.finish(async move {
             match self.write_all(&methods).await {
                 Ok(()) => {}
                 Err(error) if error.is_transient() => self.0.methods.give_back(&methods),
@@ -139,7 +141,7 @@ impl RedisStore {
                      is to be forgotten, and tools will not tell how they stand"
                 ),
             }
-        });
+        }));
     }
 
     async fn write_all(&self, methods: &Judged) -> Result<(), StoreError> {
@@ -171,10 +173,16 @@ impl RedisStore {
         read(answer).ok_or_else(not_ours)
     }
 
+    /// Returns the keys of the counters of a client at these methods.
+    pub(super) fn keys_of(&self, client: Client, methods: &[u64]) -> Vec<String> {
+        let key = |method: &u64| key_of(&self.0.prefix, *method, client);
+        methods.iter().map(key).collect()
+    }
+
     pub(super) fn forget_client(&self, client: Client) -> Reply<Result<u64, StoreError>> {
         let store = self.clone();
         Reply::pending(async move {
-            in_runtime()?;
+            store.enter()?;
             // What this process has charged by may not be written yet.
             let mut methods = store.0.methods.hashes();
             let names = methods_key(&store.0.prefix);
@@ -182,12 +190,8 @@ impl RedisStore {
             let methods: Vec<u64> = methods.into_iter().collect();
             let mut forgotten = 0;
             for methods in methods.chunks(BATCH) {
-                let mut cmd = redis::cmd("UNLINK");
-                for method in methods {
-                    let counter = key_of(&store.0.prefix, *method, client);
-                    cmd.arg(&counter).arg(block_of(counter));
-                }
-                forgotten += store.ask_without_clock(client, &cmd, read_integer, store.end()).await?;
+                let keys = store.keys_of(client, methods);
+                forgotten += store.count("UNLINK", client, &keys, store.end()).await?;
             }
             Ok(forgotten)
         })

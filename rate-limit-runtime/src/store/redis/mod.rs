@@ -5,17 +5,22 @@ mod batch;
 #[cfg(feature = "redis-cluster")]
 mod cluster;
 mod connect;
+mod connection;
 mod counters;
 mod deny;
+mod endpoint;
 mod failure;
 mod link;
 mod methods;
+mod parted;
 mod script;
 #[cfg(feature = "redis-sentinel")]
 mod sentinel;
 mod server;
 mod store_key;
 mod target;
+#[cfg(feature = "redis-tls")]
+mod tls;
 mod told;
 mod version;
 
@@ -25,16 +30,17 @@ use std::time::Duration;
 
 use redis::{Cmd, Value};
 use smallvec::smallvec;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
-use self::batch::{Answers, Batcher, Calls, Charges, Line};
+use self::batch::{Answers, Batcher, Calls, Charges, Line, Undecided};
 pub(super) use self::counters::Scan;
-use self::deny::{Denials, Look};
-use self::failure::{Failure, store_error};
+use self::deny::{Asked, Denials, Look};
+use self::failure::{Failure, not_ours, store_error};
 use self::methods::{Judged, Methods};
 use self::script::{Scripts, times, verdict, verdicts};
 use self::server::Server;
 use self::target::{Certificates, Location};
+use super::background::Background;
 use super::{Change, Charge, Reply, Settlement, Store, runtime};
 #[cfg(feature = "test-util")]
 use crate::clock::ManualClock;
@@ -57,12 +63,14 @@ use crate::verdict::Verdict;
 ///
 /// Replicas follow a primary asynchronously: when one takes over, calls that were admitted just before may be forgotten, so a key may
 /// admit its `count` once more for each failover. In a cluster the counters of a client lie in one slot. Rules of one call by different
-/// clients are each reserved where they lie, and given back if one of them refuses.
+/// clients are each reserved where they lie, and given back if one of them refuses; so are those of one client while its slot migrates and
+/// they lie on two nodes.
 #[derive(Clone)]
 pub struct RedisStore(Arc<Inner>);
 
 struct Inner {
     server: Server,
+    background: Arc<Background>,
     prefix: String,
     deadline: Duration,
     /// Where the server is.
@@ -95,13 +103,21 @@ impl RedisStore {
         }
     }
 
+    /// Notes the runtime of a caller, beside which the background tasks go on.
+    fn enter(&self) -> Result<(), StoreError> {
+        if self.0.background.enter("Redis")? {
+            self.0.server.settle_in();
+        }
+        Ok(())
+    }
+
     /// Calls a script on the keys of a client.
     fn ask<T: 'static>(&self, client: Client, cmd: Cmd, read: fn(Value) -> Option<T>) -> Reply<Result<T, StoreError>> {
         let store = self.clone();
         Reply::pending(async move {
-            in_runtime()?;
+            store.enter()?;
             let end = store.end();
-            store.ask_until(client, cmd, read, end).await
+            Ok(store.ask_until(client, cmd, read, end).await?)
         })
     }
 
@@ -111,7 +127,7 @@ impl RedisStore {
         cmd: Cmd,
         read: fn(Value) -> Option<T>,
         end: Instant,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T, Failure> {
         self.ask_without_clock(client, &self.with_time(cmd), read, end).await
     }
 
@@ -121,9 +137,9 @@ impl RedisStore {
         cmd: &Cmd,
         read: fn(Value) -> Option<T>,
         end: Instant,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T, Failure> {
         let answer = self.0.server.ask(client, cmd, end).await?;
-        read(answer).ok_or_else(not_ours)
+        read(answer).ok_or(Failure::NotOurs)
     }
 
     /// When a call that begins now is over.
@@ -132,43 +148,63 @@ impl RedisStore {
     }
 
     /// Decides a call: on one server together with others, if many are under way; on a cluster by the node or nodes that have its keys.
-    async fn decide(&self, charges: Charges, end: Instant) -> Result<Verdict, StoreError> {
-        if let Some(link) = self.0.server.one() {
-            let decided = self.0.batcher.decide(charges, self.clone());
-            return timeout_at(end, decided).await.unwrap_or_else(|_| {
-                link.suspect();
-                Err(Failure::Timeout.into())
-            });
+    /// `doubtful` says that one of the charges may be refused.
+    async fn decide(&self, charges: Charges, doubtful: bool, end: Instant) -> Result<Verdict, Undecided> {
+        if self.0.server.one().is_some() {
+            return self.0.batcher.decide(charges, self.clone(), end).await;
         }
         let together = |one: &Charge, other: &Charge| self.0.server.together(one.key.client(), other.key.client());
         let groups = across::apart(&charges, together);
-        match groups[..] {
+        let decided = match groups[..] {
             [_] => self.acquire_together(&charges, end).await,
-            _ => self.clone().acquire_across(charges.to_vec(), groups, end).await,
-        }
+            _ => self.acquire_apart(charges.clone(), groups, doubtful, end).await,
+        };
+        let decided = match decided {
+            Err(error) if charges.len() > 1 && error.is_try_again() && Instant::now() < end => {
+                let each = across::apart(&charges, |_, _| false);
+                self.acquire_apart(charges, each, true, end).await
+            }
+            decided => decided,
+        };
+        Ok(decided.map_err(StoreError::from)?)
+    }
+
+    /// Decides charges in several slots, in a task that goes on when the caller is gone.
+    async fn acquire_apart(
+        &self,
+        charges: Charges,
+        groups: Vec<Vec<usize>>,
+        doubtful: bool,
+        end: Instant,
+    ) -> Result<Verdict, Failure> {
+        let decided = self.clone().acquire_across(charges, groups, doubtful, end);
+        self.0.background.finish(decided).await.unwrap_or(Err(Failure::Cut))
     }
 
     /// Decides charges whose keys one call can have.
-    async fn acquire_together(&self, charges: &[Charge], end: Instant) -> Result<Verdict, StoreError> {
+    async fn acquire_together(&self, charges: &[Charge], end: Instant) -> Result<Verdict, Failure> {
         let cmd = self.0.server.scripts().acquire(&self.0.prefix, charges);
         self.ask_until(charges[0].key.client(), cmd, read_verdict, end).await
     }
 
     /// Settles each slot by itself.
-    async fn settle_until(&self, settlements: Vec<Settlement>, end: Instant) -> Result<(), StoreError> {
+    async fn settle_until(&self, settlements: &[Settlement], end: Instant) -> Result<(), Failure> {
         let together =
             |one: &Settlement, other: &Settlement| self.0.server.together(one.key.client(), other.key.client());
-        for group in across::apart(&settlements, together) {
+        for group in across::apart(settlements, together) {
             let own: Vec<Settlement> = group.iter().map(|place| settlements[*place]).collect();
-            let client = own[0].key.client();
-            if let Some(clear) = Scripts::clear(&self.0.prefix, &own) {
-                self.ask_without_clock(client, &clear, read_count, end).await?;
-            }
-            if let Some(settle) = self.0.server.scripts().settle(&self.0.prefix, &own) {
-                self.ask_until(client, settle, read_nothing, end).await?;
-            }
+            self.settle_slot(&own, end).await?;
         }
         Ok(())
+    }
+
+    /// Settles, but for what is cleared, counters whose keys one call can have.
+    async fn settle_together(&self, settlements: &[Settlement], end: Instant) -> Result<(), Failure> {
+        let Some(settle) = self.0.server.scripts().settle(&self.0.prefix, settlements) else {
+            return Ok(());
+        };
+        let client = settlements[0].key.client();
+        self.ask_until(client, settle, read_nothing, end).await
     }
 
     /// Adds the time that the test has turned its clock to.
@@ -201,17 +237,9 @@ impl RedisStore {
     }
 }
 
-fn not_ours() -> StoreError {
-    StoreError::new(StoreErrorKind::Unexpected, "Redis answers what it is not asked")
-}
-
-fn in_runtime() -> Result<(), StoreError> {
-    runtime::in_runtime("Redis")
-}
-
 impl Line for RedisStore {
-    async fn send(&self, calls: Calls) -> Result<Answers, StoreError> {
-        let (scripts, end) = (self.0.server.scripts(), self.end());
+    async fn send(&self, calls: Calls, end: Instant) -> Result<Answers, StoreError> {
+        let scripts = self.0.server.scripts();
         let client = calls[0][0].key.client();
         if let [charges] = &calls[..] {
             return Ok(smallvec![Ok(self.acquire_together(charges, end).await?)]);
@@ -226,6 +254,10 @@ impl Line for RedisStore {
             store_error(error)
         };
         Ok(answers.into_iter().map(|answer| answer.map_err(heard)).collect())
+    }
+
+    fn background(&self) -> &Arc<Background> {
+        &self.0.background
     }
 }
 
@@ -242,10 +274,16 @@ impl Store for RedisStore {
             .iter()
             .map(|charge| (charge.key.method(), charge.policy))
             .collect();
+        let doubtful = asked.as_ref().is_none_or(Asked::is_doubtful);
         Reply::pending(async move {
-            in_runtime()?;
+            store.enter()?;
             let end = store.end();
-            let answer = store.decide(own, end).await;
+            let answer = match store.decide(own, doubtful, end).await {
+                Ok(verdict) => Ok(verdict),
+                Err(Undecided::Asked(error)) => Err(error),
+                // Nothing is known of the server.
+                Err(undecided) => return Err(undecided.into()),
+            };
             if let Some(asked) = asked {
                 asked.answered(&answer, std::time::Instant::now());
             }
@@ -261,7 +299,7 @@ impl Store for RedisStore {
     }
 
     fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
-        let cmd = self.0.server.scripts().peek(&self.0.prefix, &charge);
+        let cmd = self.0.server.scripts().peek(&self.0.prefix, &[charge]);
         self.ask(charge.key.client(), cmd, read_verdict)
     }
 
@@ -283,16 +321,25 @@ impl Store for RedisStore {
         {
             return Reply::ready(Ok(()));
         }
+        if let Err(error) = self.enter() {
+            return Reply::ready(Err(error));
+        }
         let denials = self.0.denials.as_ref();
         let changing = denials.map(|denials| denials.changing(settlements));
         let (store, settlements) = (self.clone(), settlements.to_vec());
-        Reply::pending(async move {
-            in_runtime()?;
+        // It goes on when its caller is gone: the call that it settles has ended.
+        let settled = self.0.background.finish(async move {
             let end = store.end();
-            let settled = store.settle_until(settlements, end).await;
+            let settled = store.settle_until(&settlements, end).await;
             drop(changing);
-            settled
-        })
+            Ok(settled?)
+        });
+        Reply::pending(async move { settled.await? })
+    }
+
+    fn drain(&self) -> Reply<()> {
+        let store = self.clone();
+        Reply::pending(async move { store.0.background.drain().await })
     }
 
     fn forget(&self, client: Client) -> Reply<Result<u64, StoreError>> {
@@ -302,10 +349,6 @@ impl Store for RedisStore {
             forgotten
         })
     }
-}
-
-fn read_count(value: Value) -> Option<()> {
-    matches!(value, Value::Int(_)).then_some(())
 }
 
 fn read_nothing(value: Value) -> Option<()> {
@@ -432,7 +475,8 @@ impl RedisStoreBuilder {
     /// [`BuildError`] for a malformed URL, a deadline of zero, a deny cache of more than a second, a server that refuses us, and outside of a Tokio
     /// runtime.
     pub async fn connect(self) -> Result<RedisStore, BuildError> {
-        if tokio::runtime::Handle::try_current().is_err() {
+        let background = Background::new();
+        if background.enter("Redis").is_err() {
             return Err(BuildError::new(
                 "the Redis store needs a Tokio runtime: build it inside `#[tokio::main]`",
             ));
@@ -461,10 +505,11 @@ impl RedisStoreBuilder {
             .map_or_else(Scripts::server_clock, |_| Scripts::given_clock());
         #[cfg(not(feature = "test-util"))]
         let scripts = Scripts::server_clock();
-        let server = Server::new(location, scripts, self.most)?;
+        let server = Server::new(location, scripts, self.most, &background);
         let first_attempt = tokio::time::timeout(Self::FIRST_ATTEMPT, server.first_attempt()).await;
         let store = RedisStore(Arc::new(Inner {
             server,
+            background,
             prefix: self.prefix,
             deadline: self.deadline,
             name,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use redis::{Client as RedisClient, Cmd, Value};
+use redis::{Cmd, Value};
 use tokio::time::Instant;
 
 #[cfg(feature = "redis-cluster")]
@@ -15,8 +15,8 @@ use super::sentinel::Sentinels;
 #[cfg(feature = "redis-cluster")]
 use super::store_key::hash_tag;
 use super::target::{Location, Target};
-use crate::error::BuildError;
 use crate::key::Client;
+use crate::store::background::Background;
 
 #[derive(Clone, Debug)]
 pub(super) enum Server {
@@ -27,27 +27,29 @@ pub(super) enum Server {
 
 impl Server {
     /// Connects to nothing yet.
-    pub(super) fn new(location: Location, scripts: Scripts, most: usize) -> Result<Self, BuildError> {
-        let scripts = Arc::new(scripts);
-        let client = |info| {
-            let client = RedisClient::open(info);
-            client.map_err(|error| BuildError::new("the URL of Redis cannot be used").with_source(error))
-        };
+    pub(super) fn new(location: Location, scripts: Scripts, most: usize, background: &Arc<Background>) -> Self {
+        let (scripts, background) = (Arc::new(scripts), Arc::clone(background));
         let target = match location {
-            Location::Server(info) => Target::Server(client(info)?),
+            Location::Server(server) => Target::Server(Box::new(server)),
             #[cfg(feature = "redis-sentinel")]
             Location::Sentinels {
                 sentinels,
                 service,
                 primary,
-            } => {
-                let sentinels = sentinels.into_iter().map(client).collect::<Result<_, _>>()?;
-                Target::Primary(Sentinels::new(sentinels, service, primary))
-            }
+            } => Target::Primary(Sentinels::new(sentinels, service, primary)),
             #[cfg(feature = "redis-cluster")]
-            Location::Cluster(seeds) => return Ok(Self::Cluster(Cluster::new(seeds, scripts, most))),
+            Location::Cluster(seeds) => return Self::Cluster(Cluster::new(seeds, scripts, most, background)),
         };
-        Ok(Self::One(Link::new(target, scripts, most)))
+        Self::One(Link::new(target, scripts, most, background))
+    }
+
+    /// Starts what goes on in the background, on the runtime where it belongs now.
+    pub(super) fn settle_in(&self) {
+        match self {
+            Self::One(link) => link.settle_in(),
+            #[cfg(feature = "redis-cluster")]
+            Self::Cluster(cluster) => cluster.settle_in(),
+        }
     }
 
     pub(super) fn scripts(&self) -> &Scripts {

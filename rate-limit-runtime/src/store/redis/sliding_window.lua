@@ -14,17 +14,18 @@ local HEADS = { l = 15, r = 15, L = 8, R = 8 }
 local AHEAD = 1000
 
 -- The log that was read last. `head_bytes` are before its entries, `kept` is its window.
-local key, value, ring, expiry, kept, size, head, length, head_bytes, current
+local value, ring, expiry, kept, size, head, length, head_bytes, current
 -- What was decided last: `window` and `limit` of the policy.
 local window, limit, newest, live, cost
 
 -- Reads the header, and of a list the entries too. Returns an error reply if the value is of something else.
 local function load(of)
-  key, ring, expiry, kept, length, current = of, false, nil, 0, 0, true
+  local failed
+  ring, expiry, kept, length, current = false, nil, 0, 0, true
   -- More than any list has; a ring may be long.
-  value = redis.call('GETRANGE', key, '0', '1023')
-  if value == '' then
-    return
+  value, failed = read_value(of, '1023')
+  if not value or value == '' then
+    return failed
   end
   local tag = string.sub(value, 1, 1)
   local fixed = HEADS[tag]
@@ -39,6 +40,7 @@ local function load(of)
   if expiry >= IMPLAUSIBLE or kept >= IMPLAUSIBLE then
     return foreign()
   end
+  value_ends = expiry
   if tag == 'r' or tag == 'R' then
     head_bytes = fixed + RING_NUMBERS
     if #value < head_bytes then
@@ -49,8 +51,9 @@ local function load(of)
       return foreign()
     end
   else
-    if #value == 1024 then
-      value = redis.call('GET', key)
+    if #block + #value == 1024 then
+      value = read_value(of)
+      value_ends = expiry
     end
     length = (#value - head_bytes) / 7
     if length ~= math.floor(length) then
@@ -59,15 +62,11 @@ local function load(of)
   end
 end
 
-local function slot_offset(slot)
-  return string.format('%.0f', head_bytes + 7 * slot)
-end
-
 -- The time of entry `i`, the oldest being 1.
 local function entry(i)
   if ring then
     local from = head_bytes + 7 * ((head + i - 1) % size)
-    local packed = redis.call('GETRANGE', key, string.format('%.0f', from), string.format('%.0f', from + 6))
+    local packed = redis.call('GETRANGE', key, at(from), at(from + 6))
     if #packed < 7 then
       error(foreign())
     end
@@ -114,14 +113,14 @@ local function rewrite(entries, as_ring, slots)
   else
     value = 'l' .. struct.pack('<I7I7', expiry, kept) .. entries
   end
-  redis.call('SET', key, value, 'PX', milliseconds(2 * kept))
+  write_value(value, 2 * kept)
   ring, current, head_bytes = as_ring, true, as_ring and 27 or 15
 end
 
 -- Writes these entries in the layout that there is, and leaves the expiry.
 local function replace(entries)
   if entries == '' then
-    redis.call('DEL', key)
+    write_value('', 0)
     return
   end
   if ring then
@@ -129,7 +128,7 @@ local function replace(entries)
   else
     value = string.sub(value, 1, head_bytes) .. entries
   end
-  redis.call('SET', key, value, 'KEEPTTL')
+  write_value(value)
 end
 
 -- How many entries the layout has room for.
@@ -141,8 +140,8 @@ end
 local function keep_for(longest)
   kept, expiry = longest, now + 2 * longest
   if current and limit <= room() then
-    redis.call('SETRANGE', key, '1', struct.pack('<I7I7', expiry, kept))
-    redis.call('PEXPIRE', key, milliseconds(2 * kept))
+    redis.call('SETRANGE', key, at(1), struct.pack('<I7I7', expiry, kept))
+    redis.call('PEXPIRE', key, expiry_of(2 * kept))
   else
     rewrite(packed(1, length, newest), ring or limit > LIST_MAX, math.max(limit, room()))
   end
@@ -216,17 +215,17 @@ function sliding_window.charge()
   elseif ring then
     head = (head + expired) % size
     for i = 0, cost - 1 do
-      redis.call('SETRANGE', key, slot_offset((head + stays + i) % size), struct.pack('<I7', hit))
+      redis.call('SETRANGE', key, at(head_bytes + 7 * ((head + stays + i) % size)), struct.pack('<I7', hit))
     end
     if not lasts then
       kept, expiry = longest, now + 2 * longest
-      redis.call('PEXPIRE', key, milliseconds(2 * longest))
+      redis.call('PEXPIRE', key, expiry_of(2 * longest))
     end
-    redis.call('SETRANGE', key, '1', struct.pack('<I7I7I4I4I4', expiry, kept, size, head, stays + cost))
+    redis.call('SETRANGE', key, at(1), struct.pack('<I7I7I4I4I4', expiry, kept, size, head, stays + cost))
   else
     local entries = string.sub(value, head_bytes + 1 + 7 * expired) .. added
     if lasts then
-      redis.call('SET', key, string.sub(value, 1, head_bytes) .. entries, 'KEEPTTL')
+      write_value(string.sub(value, 1, head_bytes) .. entries)
     else
       kept = longest
       rewrite(entries, false)
@@ -251,10 +250,9 @@ function sliding_window.settle(of, change, hit)
       replace(packed(1, before, IMPLAUSIBLE) .. packed(upto + 1, length, IMPLAUSIBLE))
     end
   elseif upto == length then
-    redis.call('DEL', key)
+    write_value('', 0)
   elseif ring then
-    local at = string.format('%.0f', head_bytes - 8)
-    redis.call('SETRANGE', key, at, struct.pack('<I4I4', (head + upto) % size, length - upto))
+    redis.call('SETRANGE', key, at(head_bytes - 8), struct.pack('<I4I4', (head + upto) % size, length - upto))
   elseif upto > 0 then
     replace(string.sub(value, head_bytes + 1 + 7 * upto))
   end

@@ -45,7 +45,7 @@ pub(super) fn policies_key(prefix: &str) -> String {
     format!("{prefix}{VERSION}:policies")
 }
 
-/// What `SCAN` finds counters and blocks by, and little else.
+/// What `SCAN` finds counters by, and little else.
 pub(super) fn pattern(prefix: &str) -> String {
     let mut pattern = String::with_capacity(prefix.len() + 40);
     for character in prefix.chars() {
@@ -55,32 +55,16 @@ pub(super) fn pattern(prefix: &str) -> String {
         pattern.push(character);
     }
     pattern.push_str(VERSION);
-    pattern.push_str(":???????????:{??????????????????????}*");
+    pattern.push_str(":???????????:{??????????????????????}");
     pattern
 }
 
-/// A key under a prefix, read: the counter, and whether it is the key of its block. `None` if it is none of ours.
-pub(super) fn read_key(prefix: &str, name: &[u8]) -> Option<(Key, bool)> {
+/// Reads the key of a counter under a prefix. `None` if it is none of ours.
+pub(super) fn read_key(prefix: &str, name: &[u8]) -> Option<Key> {
     let rest = name.strip_prefix(prefix.as_bytes())?.strip_prefix(VERSION.as_bytes())?;
     let (method, rest) = rest.strip_prefix(b":")?.split_at_checked(11)?;
-    let (client, rest) = rest.strip_prefix(b":{")?.split_at_checked(22)?;
-    let is_block = match rest.strip_prefix(b"}")? {
-        b"" => false,
-        b":b" => true,
-        _ => return None,
-    };
-    let key = Key::new(Method::hashed(decode_method(method)?), decode_client(client)?);
-    Some((key, is_block))
-}
-
-/// Where the block of a counter lies: beside it, under the same hash tag.
-pub(super) fn block_key(prefix: &str, key: &Key) -> String {
-    block_of(store_key(prefix, key))
-}
-
-pub(super) fn block_of(mut counter: String) -> String {
-    counter.push_str(":b");
-    counter
+    let client = rest.strip_prefix(b":{")?.strip_suffix(b"}")?;
+    Some(Key::new(Method::hashed(decode_method(method)?), decode_client(client)?))
 }
 
 #[cfg(test)]
@@ -100,15 +84,13 @@ mod tests {
     #[test]
     fn a_key_is_read_back() {
         let name = "[a]*:rl1:i4Hsy_7GkmU:{E8UhQRIWg06NHDgPx06rGg}";
-        for (name, block) in [(name.to_owned(), false), (format!("{name}:b"), true)] {
-            let (key, is_block) = read_key("[a]*:", name.as_bytes()).expect("it is ours");
-            assert_eq!((store_key("[a]*:", &key), is_block), (name.replace(":b", ""), block));
-        }
-        assert_eq!(pattern("[a]*:"), "\\[a\\]\\*:rl1:???????????:{??????????????????????}*");
+        let key = read_key("[a]*:", name.as_bytes()).expect("it is ours");
+        assert_eq!(store_key("[a]*:", &key), name);
+        assert_eq!(pattern("[a]*:"), "\\[a\\]\\*:rl1:???????????:{??????????????????????}");
         for foreign in [
             "rl1:i4Hsy_7GkmU:{E8UhQRIWg06NHDgPx06rGg}",
             "[a]*:rl1:methods",
-            "[a]*:rl1:i4Hsy_7GkmU:{E8UhQRIWg06NHDgPx06rGg}:c",
+            "[a]*:rl1:i4Hsy_7GkmU:{E8UhQRIWg06NHDgPx06rGg}:b",
             "[a]*:rl1:i4Hsy_7Gk!U:{E8UhQRIWg06NHDgPx06rGg}",
             "[a]*:rl1:i4Hsy_7GkmU:{E8UhQRIWg06NHDgPx06rGgx",
         ] {

@@ -1,69 +1,45 @@
-//! Where the servers are, as a URL says it, and how to get to one.
+//! Where the servers are, as a URL says it.
 
-use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisResult};
+use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisResult};
 
+use super::connection::Connection;
+use super::endpoint::Endpoint;
 use crate::error::BuildError;
-
-pub(super) use crate::store::runtime::ATTEMPT;
 
 /// What a link leads to.
 #[derive(Clone, Debug)]
 pub(super) enum Target {
     /// This server.
-    Server(Client),
+    Server(Box<Endpoint>),
     /// Whichever server is the primary of a service now.
     #[cfg(feature = "redis-sentinel")]
     Primary(super::sentinel::Sentinels),
 }
 
 impl Target {
-    /// Opens a connection, or fails within [`ATTEMPT`].
-    pub(super) async fn open(&self) -> RedisResult<MultiplexedConnection> {
+    /// Opens a connection, and tells to which server.
+    pub(super) async fn open(&self) -> RedisResult<(Connection, String)> {
         match self {
-            Self::Server(client) => open(client).await,
+            Self::Server(server) => Ok((server.open().await?, server.name())),
             #[cfg(feature = "redis-sentinel")]
             Self::Primary(sentinels) => sentinels.open().await,
         }
     }
 }
 
-pub(super) async fn open(client: &Client) -> RedisResult<MultiplexedConnection> {
-    let config = AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(ATTEMPT))
-        .set_response_timeout(None);
-    client.get_multiplexed_async_connection_with_config(&config).await
-}
-
-/// How to get to another server with the same credentials, in the same database and as encrypted.
-#[cfg(any(feature = "redis-cluster", feature = "redis-sentinel"))]
-pub(super) fn elsewhere(like: &ConnectionInfo, host: String, port: u16) -> ConnectionInfo {
-    like.clone().set_addr(match like.addr() {
-        ConnectionAddr::TcpTls {
-            insecure, tls_params, ..
-        } => ConnectionAddr::TcpTls {
-            host,
-            port,
-            insecure: *insecure,
-            tls_params: tls_params.clone(),
-        },
-        _ => ConnectionAddr::Tcp(host, port),
-    })
-}
-
 /// What a URL says.
 #[derive(Debug)]
 pub(super) enum Location {
-    Server(ConnectionInfo),
+    Server(Endpoint),
     #[cfg(feature = "redis-sentinel")]
     Sentinels {
-        sentinels: Vec<ConnectionInfo>,
+        sentinels: Vec<Endpoint>,
         service: String,
         /// The database and the credentials; the address is none.
-        primary: ConnectionInfo,
+        primary: Endpoint,
     },
     #[cfg(feature = "redis-cluster")]
-    Cluster(Vec<ConnectionInfo>),
+    Cluster(Vec<Endpoint>),
 }
 
 /// Certificates for TLS, in PEM.
@@ -90,18 +66,19 @@ impl Location {
 
     /// Shown in logs: addresses, and no credential.
     pub(super) fn name(&self) -> String {
-        let addresses = |infos: &[ConnectionInfo]| {
-            let addresses: Vec<String> = infos.iter().map(|info| info.addr().to_string()).collect();
-            addresses.join(",")
-        };
         match self {
-            Self::Server(info) => addresses(std::slice::from_ref(info)),
+            Self::Server(server) => server.name(),
             #[cfg(feature = "redis-sentinel")]
-            Self::Sentinels { sentinels, service, .. } => format!("{} ({service})", addresses(sentinels)),
+            Self::Sentinels { sentinels, service, .. } => format!("{} ({service})", names(sentinels)),
             #[cfg(feature = "redis-cluster")]
-            Self::Cluster(nodes) => addresses(nodes),
+            Self::Cluster(nodes) => names(nodes),
         }
     }
+}
+
+#[cfg(any(feature = "redis-cluster", feature = "redis-sentinel"))]
+fn names(servers: &[Endpoint]) -> String {
+    servers.iter().map(Endpoint::name).collect::<Vec<_>>().join(",")
 }
 
 const WRITE: &str = "write `redis://[user][:password@]host[:port][/database]`, `rediss://..` for TLS, `redis+unix:///path`, \
@@ -111,43 +88,30 @@ fn malformed() -> BuildError {
     BuildError::new(format!("the URL of Redis is malformed: {WRITE}"))
 }
 
-fn server(url: &str, certificates: &Certificates) -> Result<ConnectionInfo, BuildError> {
+fn server(url: &str, certificates: &Certificates) -> Result<Endpoint, BuildError> {
     let info = url.into_connection_info().map_err(|_| malformed())?;
     match info.addr() {
+        ConnectionAddr::TcpTls { insecure: true, .. } => Err(BuildError::new(
+            "`#insecure` in the URL of Redis is not supported: name the issuer of its certificate by `root_certificate`",
+        )),
         ConnectionAddr::TcpTls { .. } => with_tls(info, certificates),
-        _ => Ok(info),
+        _ => Ok(Endpoint {
+            info,
+            #[cfg(feature = "redis-tls")]
+            tls: None,
+        }),
     }
 }
 
 #[cfg(not(feature = "redis-tls"))]
-fn with_tls(_: ConnectionInfo, _: &Certificates) -> Result<ConnectionInfo, BuildError> {
+fn with_tls(_: ConnectionInfo, _: &Certificates) -> Result<Endpoint, BuildError> {
     Err(BuildError::new("TLS needs the feature `redis-tls` of `rate-limit`"))
 }
 
 #[cfg(feature = "redis-tls")]
-fn with_tls(info: ConnectionInfo, certificates: &Certificates) -> Result<ConnectionInfo, BuildError> {
-    use redis::{ClientTlsConfig, TlsCertificates};
-    use rustls::pki_types::CertificateDer;
-    use rustls::pki_types::pem::PemObject as _;
-
-    const WRITE_PEM: &str = "the certificates for Redis cannot be used: give them in PEM";
-    // Where several are linked, rustls has to be told one; a program that told it has its own.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let Certificates { root, client } = certificates.clone();
-    let is_certificate = |pem: &Vec<u8>| CertificateDer::from_pem_slice(pem).is_ok();
-    if !root.as_ref().is_none_or(is_certificate) {
-        return Err(BuildError::new(WRITE_PEM));
-    }
-    let certificates = TlsCertificates {
-        client_tls: client.map(|(client_cert, client_key)| ClientTlsConfig {
-            client_cert,
-            client_key,
-        }),
-        root_cert: root,
-    };
-    let client = Client::build_with_tls(info, certificates);
-    let client = client.map_err(|error| BuildError::new(WRITE_PEM).with_source(error))?;
-    Ok(client.get_connection_info().clone())
+fn with_tls(info: ConnectionInfo, certificates: &Certificates) -> Result<Endpoint, BuildError> {
+    let tls = Some(super::tls::Tls::new(certificates)?);
+    Ok(Endpoint { info, tls })
 }
 
 /// The credentials of an authority, with the `@` behind them, its hosts, and the path behind it.
@@ -165,7 +129,7 @@ fn parts(rest: &str) -> (&str, Vec<&str>, &str) {
 fn sentinels(
     base: &str,
     rest: &str,
-    server: impl Fn(&str) -> Result<ConnectionInfo, BuildError>,
+    server: impl Fn(&str) -> Result<Endpoint, BuildError>,
 ) -> Result<Location, BuildError> {
     let (credentials, hosts, path) = parts(rest);
     let (service, database) = path.split_once('/').unwrap_or((path, ""));
@@ -192,7 +156,7 @@ fn sentinels<F>(_: &str, _: &str, _: F) -> Result<Location, BuildError> {
 fn cluster(
     base: &str,
     rest: &str,
-    server: impl Fn(&str) -> Result<ConnectionInfo, BuildError>,
+    server: impl Fn(&str) -> Result<Endpoint, BuildError>,
 ) -> Result<Location, BuildError> {
     let (credentials, hosts, path) = parts(rest);
     if !matches!(path, "" | "0") {
@@ -235,11 +199,14 @@ mod tests {
                 panic!("it has sentinels");
             };
             assert_eq!(
-                (primary.redis_settings().db(), primary.redis_settings().password()),
+                (
+                    primary.info.redis_settings().db(),
+                    primary.info.redis_settings().password()
+                ),
                 (2, Some("p"))
             );
             assert_eq!(
-                sentinels[1].redis_settings().password(),
+                sentinels[1].info.redis_settings().password(),
                 None,
                 "a sentinel is told no password"
             );

@@ -16,13 +16,13 @@ local LONGEST = 3153600000000000
 
 local full_at, refill, taken, changed_at, timed, of_before
 -- What was decided last.
-local bucket_key, bucket_cost, bucket_refill, bucket_full, bucket_timed
+local bucket_cost, bucket_refill, bucket_full, bucket_timed
 
 local function load_bucket(key)
-  local value = redis.call('GET', key)
+  local value, failed = read_value(key)
   if not value then
     full_at, refill, taken, changed_at, timed, of_before = 0, 0, 0, 0, false, false
-    return
+    return failed
   end
   local tag = string.sub(value, 1, 1)
   if tag == 'b' or tag == 'e' then
@@ -40,12 +40,12 @@ local function load_bucket(key)
   if full_at >= IMPLAUSIBLE or changed_at >= IMPLAUSIBLE or taken >= IMPLAUSIBLE or refill == 0 or refill > LONGEST then
     return foreign()
   end
+  value_ends = math.max(full_at, changed_at) + (timed and LATENESS or 0)
 end
 
-local function store_bucket(key)
-  local keep = math.max(full_at - now, 0) + (timed and LATENESS or 0)
+local function store_bucket()
   local value = (timed and 'e' or 'b') .. struct.pack('<I7I7I7I7', full_at, refill, taken, changed_at)
-  redis.call('SET', key, value, 'PX', string.format('%.0f', math.ceil(keep / 1000) + 1))
+  write_value(value, math.max(full_at - now, 0) + (timed and LATENESS or 0))
 end
 
 -- As many tokens at the refill `to` as `time` is at the refill `from`, rounded up. The product may be above what is
@@ -73,7 +73,7 @@ function token_bucket.decide(key, cost, capacity, own, take, at)
   if of_before and take then
     -- For good, also at a refusal, or the client would wait until the clock is where it was, and what a smaller capacity
     -- sees missing of a value that does not tell when it changed would never come back.
-    store_bucket(key)
+    store_bucket()
   end
   local pace = refill > 0 and math.min(refill, own) or own
   local owed = math.max(full_at - changed_at, 0)
@@ -97,7 +97,7 @@ function token_bucket.decide(key, cost, capacity, own, take, at)
     full = event + scaled(lacks, by, refill)
   end
   full = math.max(full, event) + by * cost
-  bucket_key, bucket_cost, bucket_refill, bucket_full, bucket_timed = key, cost, by, full, timed or at ~= nil
+  bucket_cost, bucket_refill, bucket_full, bucket_timed = cost, by, full, timed or at ~= nil
   local whole, left = by * capacity, full - event
   local remaining = quotient(math.max(whole - left, 0), by)
   if cost == 0 then
@@ -113,7 +113,7 @@ function token_bucket.charge()
   end
   full_at, refill, changed_at, timed = bucket_full, bucket_refill, now, bucket_timed
   taken = (taken == 0 and now or taken) + bucket_cost
-  store_bucket(bucket_key)
+  store_bucket()
   return taken
 end
 
@@ -125,7 +125,7 @@ function token_bucket.settle(key, change, hit, cost)
   if changed_at > now then
     full_at = full_at > changed_at and now + full_at - changed_at or math.min(full_at, now)
     changed_at = now
-    store_bucket(key)
+    store_bucket()
   end
   if full_at <= now or hit > taken then
     return
@@ -139,5 +139,5 @@ function token_bucket.settle(key, change, hit, cost)
     full_at = now + math.min(lacks, later)
   end
   changed_at = now
-  store_bucket(key)
+  store_bucket()
 end

@@ -262,12 +262,6 @@ impl SqlStore {
         }
     }
 
-    /// Waits until no task is under way that a caller has left behind.
-    #[allow(dead_code, reason = "the limiter has no drain yet")]
-    pub(crate) async fn drain(&self) {
-        self.0.background.drain().await;
-    }
-
     /// Takes in the caller's transaction. In a box, or the future of each limited function would have all this in it.
     pub(crate) fn acquire_within<'a>(
         &'a self,
@@ -387,6 +381,11 @@ impl Store for SqlStore {
                 database.forget_apart(client, wait).await
             })
         })
+    }
+
+    fn drain(&self) -> Reply<()> {
+        let background = Arc::clone(&self.0.background);
+        Reply::pending(async move { background.drain().await })
     }
 }
 
