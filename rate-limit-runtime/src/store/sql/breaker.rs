@@ -164,10 +164,10 @@ where
     let asked = async {
         let mut connection = DB::Connection::connect_with(&pool.connect_options()).await?;
         raw_sql("SELECT 1").execute(&mut connection).await?;
-        connection.close().await
+        Ok(connection.close().await)
     };
     match asked.await {
-        Ok(()) => true,
+        Ok(_closed) => true,
         // It answers, if not as it was asked to: it may have no room for another connection. These codes are of one that starts or stops.
         Err(Error::Database(error)) => !error.code().is_some_and(|code| code.starts_with("57P")),
         Err(_) => false,

@@ -104,15 +104,16 @@ impl SqlStoreBuilder {
             #[cfg(feature = "sql-postgres")]
             Pool::Postgres(pool) => {
                 let breaker = Breaker::new(&pool, &background);
-                let connections = Connections::new(pool, Arc::clone(&history), postgres::trouble);
-                let database = postgres::Postgres::new(connections, Arc::clone(&background), self.clock);
+                let connections =
+                    Connections::new(pool, Arc::clone(&history), Arc::clone(&background), postgres::DIALECT);
+                let database = postgres::Postgres::new(connections, self.clock);
                 (Database::Postgres(Arc::new(database)), Some(breaker))
             }
             #[cfg(feature = "sql-mysql")]
             Pool::MySql(pool) => {
                 let breaker = Breaker::new(&pool, &background);
-                let connections = Connections::new(pool, Arc::clone(&history), mysql::trouble);
-                let database = mysql::MySql::new(connections, Arc::clone(&background), self.clock, self.deadline);
+                let connections = Connections::new(pool, Arc::clone(&history), Arc::clone(&background), mysql::DIALECT);
+                let database = mysql::MySql::new(connections, self.clock, self.deadline);
                 (Database::MySql(Arc::new(database)), Some(breaker))
             }
             #[cfg(feature = "sql-sqlite")]

@@ -25,7 +25,6 @@ use self::builder::Pool;
 pub use self::builder::SqlStoreBuilder;
 pub use self::connection::{Driver, SqlConnection};
 use self::pool::History;
-use self::retry::Call;
 use self::row::{Charged, Columns};
 pub(super) use self::stored::Paging;
 use self::trouble::Trouble;
@@ -49,13 +48,20 @@ use crate::verdict::{Hits, Verdict};
 /// A function with `within = tx` takes its token in the transaction of its caller: both are kept, or neither is. All others are decided on
 /// connections of the pool, each in a transaction of its own.
 ///
+/// A connection of the pool that has been idle for a second is tested before it is used, and replaced if it has ended: the call is decided. A call without an answer from the database within the
+/// [deadline](SqlStoreBuilder::deadline) opens a breaker, if the database does not answer on a new connection either: later calls fail
+/// at once, until it answers in the background. A pool that is used up and a row that is held by another transaction do not open it.
+///
+/// The store works on the Tokio runtime of the first caller, and on a thread of its own once a second runtime uses it. A connection
+/// of the pool ends with the runtime that opened it, so take no connections of this pool in a runtime that ends before the others.
+///
 /// ```no_run
 /// # #[cfg(feature = "sql-postgres")] {
 /// use rate_limit_runtime::{Limiter, SqlStore};
 /// use sqlx::postgres::PgPoolOptions;
 ///
 /// # async fn start() -> Result<(), Box<dyn std::error::Error>> {
-/// // A connection that is tested whenever it is taken costs a round trip more.
+/// // A connection that is tested whenever it is taken costs a round trip more. The store tests those that were idle.
 /// let pool = PgPoolOptions::new().test_before_acquire(false).connect("postgres://localhost/app").await?;
 /// let store = SqlStore::postgres(pool).build();
 /// store.create_table().await?;
@@ -242,24 +248,6 @@ impl SqlStore {
             self.0.history.disown();
         }
         Ok(())
-    }
-
-    /// A call that the limiter waits for.
-    fn call(&self) -> Call<'_> {
-        Call {
-            store: self,
-            deadline: self.0.deadline,
-            breaker: self.0.breaker.as_ref(),
-        }
-    }
-
-    /// What is done once in a while. It may wait for a database that does not answer now.
-    const fn housekeeping(&self) -> Call<'_> {
-        Call {
-            store: self,
-            deadline: HOUSEKEEPING,
-            breaker: None,
-        }
     }
 
     /// Takes in the caller's transaction. In a box, or the future of each limited function would have all this in it.

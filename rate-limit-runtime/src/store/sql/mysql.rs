@@ -1,5 +1,7 @@
 //! MySQL and MariaDB.
 
+mod parts;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,14 +10,14 @@ use sqlx::mysql::{MySqlConnection, MySqlDatabaseError, MySqlRow};
 use sqlx::{AssertSqlSafe, Connection as _, Row as _, query, query_as, raw_sql};
 use tokio::sync::OnceCell;
 
+use self::parts::{Parts, hex};
 use super::builder::TestClock;
-use super::pool::{Connections, Lease};
-use super::row::{Charged, Columns, Numbers, Seen, Swap, Untaken, in_order};
+use super::pool::{Connections, Dialect, Lease};
+use super::row::{Charged, Columns, Seen, Swap, Untaken, in_order};
 use super::stored::Named;
 use super::trouble::{Code, Trouble};
 use super::{Batch, MAX_BATCH};
 use crate::key::Client;
-use crate::store::background::Background;
 use crate::store::{Change, Charge, Settlement};
 
 pub(super) const SCHEMA: &str = "\
@@ -38,13 +40,17 @@ CREATE TABLE IF NOT EXISTS rate_limit_methods (
 const CLOCK: &str =
     "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) + TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)))";
 
+pub(super) const DIALECT: Dialect = Dialect {
+    trouble,
+    a_while: "DO SLEEP(0.001)",
+};
+
 /// How many rows a process remembers to have made, so as not to make them again.
 const MAX_MADE: usize = 10_000;
 
 #[derive(Debug)]
 pub(super) struct MySql {
     connections: Connections<sqlx::MySql>,
-    background: Arc<Background>,
     clock: TestClock,
     deadline: Duration,
     /// Rows that are known to be there.
@@ -60,96 +66,7 @@ fn limited(deadline: Duration, statement: &str) -> String {
     )
 }
 
-fn hex(client: &[u8]) -> String {
-    client.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The parts of a take, with its numbers in them. A time that is read twice is read in the order that is against the client.
-struct Parts {
-    this: String,
-    now: String,
-    event: String,
-    /// Whether the row goes by these numbers, and by a clock that did not step back since.
-    known: String,
-    /// What would be missing once the charge is taken, as far as this capacity sees it.
-    missing: String,
-    numbers: Numbers,
-}
-
-impl Parts {
-    fn new(charge: &Charge, now: &str) -> Self {
-        let (Columns { client, method }, numbers) = (Columns::of(&charge.key), Numbers::of(charge));
-        let Numbers {
-            takes,
-            refill,
-            whole,
-            at,
-        } = numbers;
-        let event = at.map_or_else(|| now.to_owned(), |at| format!("LEAST({at}, {now})"));
-        Self {
-            this: format!("x'{}', {method}", hex(&client)),
-            known: format!("(refill = {refill} AND changed_at <= {now})"),
-            missing: format!("(GREATEST(LEAST(full_at, changed_at + {whole}) - {event}, 0) + {takes})"),
-            now: now.to_owned(),
-            event,
-            numbers,
-        }
-    }
-
-    /// Takes, and answers when the bucket is full, doubled, and one more if the charge was taken: as the id of the insertion, which is
-    /// the only number that the database sends back with a write. Each assignment sees those before it.
-    fn take(&self) -> String {
-        let Self {
-            this,
-            now,
-            event,
-            known,
-            missing,
-            numbers: Numbers {
-                takes, refill, whole, ..
-            },
-        } = self;
-        format!(
-            "INSERT INTO rate_limit (client, method, refill, changed_at, full_at) \
-             VALUES ({this}, {refill}, {now}, LAST_INSERT_ID(({event} + {takes}) * 2 + 1) DIV 2) ON DUPLICATE KEY UPDATE \
-             full_at = LAST_INSERT_ID(IF({known} AND {missing} <= {whole}, (GREATEST(full_at, {event}) + {takes}) * 2 + 1, full_at * 2)), \
-             changed_at = IF(full_at % 2 = 1, {now}, changed_at), full_at = full_at DIV 2"
-        )
-    }
-
-    /// Takes, and answers what is missing then, doubled and one more; of a charge that was not taken what would be missing, doubled, and
-    /// 0 of a row that goes by other numbers. While the row is taken from `full_at` is negative, which `changed_at` sees.
-    fn take_and_tell(&self) -> String {
-        let Self {
-            this,
-            now,
-            event,
-            known,
-            missing,
-            numbers: Numbers {
-                takes, refill, whole, ..
-            },
-        } = self;
-        let taken = format!("(GREATEST(full_at - {event}, 0) + {takes}) * 2 + 1");
-        format!(
-            "INSERT INTO rate_limit (client, method, refill, changed_at, full_at) \
-             VALUES ({this}, {refill}, {now}, {event} + {takes} + 0 * LAST_INSERT_ID({takes} * 2 + 1)) ON DUPLICATE KEY UPDATE \
-             full_at = IF(LAST_INSERT_ID(IF({known}, IF({missing} <= {whole}, {taken}, {missing} * 2), 0)) % 2 = 1, \
-             -GREATEST(full_at, {event}) - {takes}, full_at), changed_at = IF(full_at < 0, {now}, changed_at), full_at = ABS(full_at)"
-        )
-    }
-
-    /// Makes the row, of a full bucket.
-    fn make(&self) -> String {
-        format!(
-            "INSERT INTO rate_limit (client, method, refill, changed_at, full_at) VALUES ({}, {}, 0, 0) \
-             ON DUPLICATE KEY UPDATE full_at = full_at",
-            self.this, self.numbers.refill
-        )
-    }
-}
-
-pub(super) fn trouble(error: sqlx::Error) -> Trouble {
+fn trouble(error: sqlx::Error) -> Trouble {
     Trouble::new(error, |error| {
         let error = error.try_downcast_ref::<MySqlDatabaseError>();
         match error.map(MySqlDatabaseError::number) {
@@ -165,15 +82,9 @@ pub(super) fn trouble(error: sqlx::Error) -> Trouble {
 }
 
 impl MySql {
-    pub(super) fn new(
-        connections: Connections<sqlx::MySql>,
-        background: Arc<Background>,
-        clock: TestClock,
-        deadline: Duration,
-    ) -> Self {
+    pub(super) fn new(connections: Connections<sqlx::MySql>, clock: TestClock, deadline: Duration) -> Self {
         Self {
             connections,
-            background,
             clock,
             deadline,
             made: Mutex::default(),
@@ -336,7 +247,10 @@ impl MySql {
         }
         if !self.made(charge).initialized() {
             let (database, charge) = (Arc::clone(self), *charge);
-            let make = self.background.finish(async move { database.make(&charge).await });
+            let make = self
+                .connections
+                .background
+                .finish(async move { database.make(&charge).await });
             // If this fails the charge is still decided: the insert only keeps the take below from a deadlock.
             let _ = make.await;
         }

@@ -8,17 +8,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use sqlx::pool::PoolConnection;
-use sqlx::{Connection, Database, Error, Pool};
+use sqlx::{Connection as _, Database, Error, Executor, Pool, raw_sql};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::HOUSEKEEPING;
 use super::trouble::{Trouble, unconnected};
+use crate::store::background::Background;
 
 /// How long a connection may be idle and is still taken to be alive.
 const FRESH: Duration = Duration::from_secs(1);
-
-/// How often a connection is asked that answers before it can be waited for.
-const TESTS: usize = 3;
 
 /// What a store knows of the connections of its pool, which hands out the one that has been idle for longest.
 #[derive(Debug, Default)]
@@ -80,42 +78,64 @@ impl History {
 pub(super) struct Connections<DB: Database> {
     pool: Pool<DB>,
     history: Arc<History>,
-    trouble: fn(Error) -> Trouble,
+    pub(super) background: Arc<Background>,
+    dialect: Dialect,
 }
 
-impl<DB: Database> Connections<DB> {
-    pub(super) const fn new(pool: Pool<DB>, history: Arc<History>, trouble: fn(Error) -> Trouble) -> Self {
-        Self { pool, history, trouble }
+/// What differs between databases.
+#[derive(Debug)]
+pub(super) struct Dialect {
+    pub(super) trouble: fn(Error) -> Trouble,
+    /// A statement that takes a millisecond.
+    pub(super) a_while: &'static str,
+}
+
+impl<DB: Database> Connections<DB>
+where
+    for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
+{
+    pub(super) const fn new(
+        pool: Pool<DB>,
+        history: Arc<History>,
+        background: Arc<Background>,
+        dialect: Dialect,
+    ) -> Self {
+        Self {
+            pool,
+            history,
+            background,
+            dialect,
+        }
     }
 
     /// Takes a connection as soon as one is free. That none is counts as an outage.
     ///
     /// An idle connection may have ended without a sign, and what is sent on it would get no answer. So one that has not been used
-    /// for a while is tested first, unless the pool does that, and the next is taken where it fails.
+    /// for a while is tested first, and the next is taken where it fails. What the pool tests itself may be of a runtime that has ended.
     pub(super) async fn take(&self, wait: Duration) -> Result<Lease<DB>, Trouble> {
         let end = Instant::now() + wait;
         let mut silent = false;
         loop {
-            let options = self.pool.options();
             let idle = self.pool.num_idle() > 0;
-            let room = idle || self.pool.size() < options.get_max_connections();
+            let room = idle || self.pool.size() < self.pool.options().get_max_connections();
             let mut lease = match Lease::take(&self.pool, end).await {
                 Err(Error::PoolTimedOut) if room => return Err(Trouble::Unconnected(unconnected())),
-                lease => lease.map_err(self.trouble)?,
+                lease => lease.map_err(self.dialect.trouble)?,
             };
+            lease.background = Some(Arc::clone(&self.background));
             let fresh = self.history.take(self.pool.size());
             // One that is new, or handed over by another task, was not idle.
             if !idle {
                 return Ok(lease);
             }
             if !self.history.take_foreign() {
-                if fresh || options.get_test_before_acquire() {
+                if fresh {
                     return Ok(lease);
                 }
                 // What made one connection silent has made the others so: they are not waited for in turn.
                 if !silent {
                     let left = end.saturating_duration_since(Instant::now());
-                    match timeout(left / 4, is_alive(&mut *lease)).await {
+                    match timeout(left / 4, is_alive::<DB>(&mut lease, self.dialect.a_while)).await {
                         Ok(true) => return Ok(lease),
                         Ok(false) => {}
                         Err(_) => silent = true,
@@ -140,30 +160,33 @@ impl<DB: Database> Connections<DB> {
 
 /// Returns whether a connection answers, and the runtime that opened it still lives.
 ///
-/// What that runtime saw last is read also when it has ended, and so is an answer that comes before it is waited for. Only one that was
-/// waited for proves that there is a runtime that wakes.
-async fn is_alive(connection: &mut impl Connection) -> bool {
-    for _ in 0..TESTS {
-        let (mut waited, mut ping) = (false, pin!(connection.ping()));
-        let answer = poll_fn(|context| {
+/// On a connection of a runtime that has ended something can still be sent, and an answer be read that is there at once, but none be
+/// waited for. So one that comes too early to prove anything is followed by a statement that takes `a_while`.
+async fn is_alive<DB: Database>(connection: &mut DB::Connection, a_while: &'static str) -> bool
+where
+    for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
+{
+    let mut waited = false;
+    let answer = {
+        let mut ping = pin!(connection.ping());
+        poll_fn(|context| {
             let answer = ping.as_mut().poll(context);
             waited |= answer.is_pending();
             answer
-        });
-        match answer.await {
-            Ok(()) if waited => return true,
-            Ok(()) => {}
-            Err(_) => return false,
-        }
-    }
-    false
+        })
+        .await
+    };
+    answer.is_ok() && (waited || raw_sql(a_while).execute(connection).await.is_ok())
 }
 
-/// A connection that is back in the pool when it is dropped, or closed if it was away for so long that it may never answer.
+/// A connection that is back in the pool when it is dropped. It is closed if it was away for so long that it may never answer, or if
+/// the background tasks have moved from the runtime that it was used in, and with which it may end.
 #[derive(Debug)]
 pub(super) struct Lease<DB: Database> {
     connection: PoolConnection<DB>,
     since: Instant,
+    /// None where connections do not end with a runtime.
+    background: Option<Arc<Background>>,
 }
 
 impl<DB: Database> Lease<DB> {
@@ -173,6 +196,7 @@ impl<DB: Database> Lease<DB> {
         Ok(Self {
             connection: connection.unwrap_or(Err(Error::PoolTimedOut))?,
             since: Instant::now(),
+            background: None,
         })
     }
 
@@ -198,7 +222,8 @@ impl<DB: Database> DerefMut for Lease<DB> {
 
 impl<DB: Database> Drop for Lease<DB> {
     fn drop(&mut self) {
-        if self.since.elapsed() >= HOUSEKEEPING {
+        let is_foreign = self.background.as_ref().is_some_and(|background| !background.is_here());
+        if is_foreign || self.since.elapsed() >= HOUSEKEEPING {
             self.connection.close_on_drop();
         }
     }

@@ -20,9 +20,28 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(super) struct Call<'a> {
     pub(super) store: &'a SqlStore,
-    pub(super) deadline: Duration,
-    /// None for what is done once in a while, which may wait.
-    pub(super) breaker: Option<&'a Arc<Breaker>>,
+    deadline: Duration,
+    breaker: Option<&'a Arc<Breaker>>,
+}
+
+impl SqlStore {
+    /// Returns a call that the limiter waits for.
+    pub(super) fn call(&self) -> Call<'_> {
+        Call {
+            store: self,
+            deadline: self.0.deadline,
+            breaker: self.0.breaker.as_ref(),
+        }
+    }
+
+    /// Returns a call for what is done once in a while. It may wait for a database that does not answer now.
+    pub(super) const fn housekeeping(&self) -> Call<'_> {
+        Call {
+            store: self,
+            deadline: HOUSEKEEPING,
+            breaker: None,
+        }
+    }
 }
 
 impl Call<'_> {
@@ -71,7 +90,9 @@ impl Call<'_> {
         end: Instant,
     ) -> Result<Result<T, Trouble>, StoreError> {
         let (start, longest) = (Instant::now(), self.deadline.max(HOUSEKEEPING));
-        let mut task = pin!(self.store.0.background.finish(timeout(longest, attempt)));
+        // The timer belongs to the runtime in which it is made, and the caller's may end.
+        let attempt = async move { timeout(longest, attempt).await };
+        let mut task = pin!(self.store.0.background.finish(attempt));
         let half = start + end.saturating_duration_since(start) / 2;
         let answer = match timeout_at(half, &mut task).await {
             Ok(answer) => Ok(answer),
