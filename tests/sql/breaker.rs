@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::database::{Database, Kind, Pool, on_each};
 use crate::faults::{charge, closed_within, rule};
-use crate::support::{FaultProxy, MariaDbServer, PostgresServer, Weather};
+use crate::support::{MariaDbServer, PostgresServer, Weather};
 use crate::within::limiter as patient_limiter;
 
 const DEADLINE: Duration = Duration::from_millis(200);
@@ -121,18 +121,8 @@ async fn f_73_a_server_that_accepts_no_connection_costs_its_deadline_once(
     #[case] kind: Kind,
     #[case] weather: Weather,
 ) {
-    let (url, port) = match kind {
-        Kind::Postgres => {
-            let server = PostgresServer::shared();
-            (server.fresh_database().await, server.port())
-        }
-        _ => {
-            let server = MariaDbServer::shared();
-            (server.fresh_database().await, server.port())
-        }
-    };
-    let direct = Database::at(kind, url.clone());
-    direct
+    let (proxy, database) = Database::behind_proxy(kind).await;
+    database
         .pool(1)
         .await
         .store()
@@ -140,8 +130,7 @@ async fn f_73_a_server_that_accepts_no_connection_costs_its_deadline_once(
         .create_table()
         .await
         .expect("it is created");
-    let proxy = FaultProxy::start(port).await;
-    let pool = Database::at(kind, url.replace(&format!(":{port}/"), &format!(":{}/", proxy.port()))).lazy_pool(3);
+    let pool = database.lazy_pool(3);
     proxy.turn(weather).await;
     let limiter = closed_within(&pool, DEADLINE);
     undecided(&limiter, 1).await;

@@ -1,4 +1,4 @@
-//! Connections that end while they are idle.
+//! Connections that end while they are idle, of a pool that does not test them, as our documentation has it.
 
 use std::time::Duration;
 
@@ -8,7 +8,8 @@ use tokio::time::sleep;
 
 use crate::database::{Database, Kind, Pool, on_each};
 use crate::faults::{closed_within, rule};
-use crate::support::{Fault, FaultProxy, MariaDbServer, PostgresServer};
+use crate::idle::kill;
+use crate::support::Fault;
 
 /// How many connections of the pool are idle when they end.
 const IDLE: u32 = 4;
@@ -33,27 +34,7 @@ async fn open_idle(pool: &Pool, connections: u32) {
 
 /// Ends all other connections to the database.
 async fn terminate(database: &Database) {
-    let url = &database.url;
-    let killer = Database::at(database.kind, url.clone()).pool(1).await;
-    match killer {
-        Pool::Postgres(pool) => {
-            let terminate = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                WHERE datname = current_database() AND pid <> pg_backend_pid()";
-            let terminated = sqlx::query(terminate).fetch_all(&pool).await.expect("it may");
-            assert!(terminated.len() >= IDLE as usize);
-        }
-        Pool::MariaDb(pool) => {
-            let list = "SELECT id FROM information_schema.processlist
-                WHERE db = database() AND id <> connection_id()";
-            let ids: Vec<i64> = sqlx::query_scalar(list).fetch_all(&pool).await.expect("it may");
-            assert!(ids.len() >= IDLE as usize);
-            for id in ids {
-                let kill = sqlx::AssertSqlSafe(format!("KILL {id}"));
-                sqlx::query(kill).execute(&pool).await.expect("it may");
-            }
-        }
-        Pool::Sqlite(_) => unreachable!("it has no server"),
-    }
+    kill(&Database::at(database.kind, database.url.clone()).pool(1).await).await;
 }
 
 /// As many calls as there were idle connections, one after the other and then at once: each is decided by the store.
@@ -138,19 +119,8 @@ async fn f_31_a_connection_is_idle_for_as_long_as_its_turn_takes(#[case] kind: K
 #[case(Kind::MariaDb)]
 #[tokio::test]
 async fn f_31_a_connection_that_was_dropped_silently_fails_no_call(#[case] kind: Kind) {
-    let (url, port) = match kind {
-        Kind::Postgres => {
-            let server = PostgresServer::shared();
-            (server.fresh_database().await, server.port())
-        }
-        _ => {
-            let server = MariaDbServer::shared();
-            (server.fresh_database().await, server.port())
-        }
-    };
-    let proxy = FaultProxy::start(port).await;
-    let url = url.replace(&format!(":{port}/"), &format!(":{}/", proxy.port()));
-    let pool = Database::at(kind, url).pool(1).await;
+    let (proxy, database) = Database::behind_proxy(kind).await;
+    let pool = database.pool(1).await;
     pool.store().build().create_table().await.expect("it is created");
     let limiter = closed_within(&pool, DEADLINE);
     for n in 0..3 {

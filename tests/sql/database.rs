@@ -9,7 +9,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use sqlx::{MySqlPool, PgPool, SqlitePool};
 use tempfile::TempDir;
 
-use crate::support::{MariaDbServer, PostgresServer};
+use crate::support::{FaultProxy, MariaDbServer, PostgresServer};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
@@ -107,6 +107,24 @@ impl Database {
 }
 
 impl Database {
+    /// An empty database of a shared server behind a proxy.
+    pub async fn behind_proxy(kind: Kind) -> (FaultProxy, Self) {
+        let (url, port) = match kind {
+            Kind::Postgres => (
+                PostgresServer::shared().fresh_database().await,
+                PostgresServer::shared().port(),
+            ),
+            Kind::MariaDb => (
+                MariaDbServer::shared().fresh_database().await,
+                MariaDbServer::shared().port(),
+            ),
+            Kind::Sqlite => unreachable!("it has no server"),
+        };
+        let proxy = FaultProxy::start(port).await;
+        let url = url.replace(&format!(":{port}/"), &format!(":{}/", proxy.port()));
+        (proxy, Self::at(kind, url))
+    }
+
     /// A pool of a server that has not been connected to yet.
     pub fn lazy_pool(&self, connections: u32) -> Pool {
         macro_rules! lazy {

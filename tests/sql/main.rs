@@ -13,6 +13,7 @@ mod exactness;
 mod faults;
 mod housekeeping;
 mod idle;
+mod kept;
 mod listing;
 mod reload;
 mod rolling;
