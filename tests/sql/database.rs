@@ -9,7 +9,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use sqlx::{MySqlPool, PgPool, SqlitePool};
 use tempfile::TempDir;
 
-use crate::support::{MariaDbServer, PostgresServer};
+use crate::support::{FaultProxy, MariaDbServer, PostgresServer};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
@@ -111,6 +111,44 @@ impl Database {
                 let file = file.create_if_missing(true);
                 Pool::Sqlite(options!(SqlitePoolOptions).connect_with(file).await.expect("it opens"))
             }
+        }
+    }
+}
+
+impl Database {
+    /// An empty database of a shared server behind a proxy.
+    pub async fn behind_proxy(kind: Kind) -> (FaultProxy, Self) {
+        let (url, port) = match kind {
+            Kind::Postgres => (
+                PostgresServer::shared().fresh_database().await,
+                PostgresServer::shared().port(),
+            ),
+            Kind::MariaDb => (
+                MariaDbServer::shared().fresh_database().await,
+                MariaDbServer::shared().port(),
+            ),
+            Kind::Sqlite => unreachable!("it has no server"),
+        };
+        let proxy = FaultProxy::start(port).await;
+        let url = url.replace(&format!(":{port}/"), &format!(":{}/", proxy.port()));
+        (proxy, Self::at(kind, url))
+    }
+
+    /// A pool of a server that has not been connected to yet.
+    pub fn lazy_pool(&self, connections: u32) -> Pool {
+        macro_rules! lazy {
+            ($options:ty) => {
+                <$options>::new()
+                    .max_connections(connections)
+                    .test_before_acquire(false)
+                    .connect_lazy(&self.url)
+                    .expect("it is a URL")
+            };
+        }
+        match self.kind {
+            Kind::Postgres => Pool::Postgres(lazy!(PgPoolOptions)),
+            Kind::MariaDb => Pool::MariaDb(lazy!(MySqlPoolOptions)),
+            Kind::Sqlite => Pool::Sqlite(lazy!(SqlitePoolOptions)),
         }
     }
 }

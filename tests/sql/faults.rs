@@ -20,13 +20,26 @@ const DEADLINE: Duration = Duration::from_millis(100);
 /// More than a busy machine adds. What holds these calls up would hold them up for ever.
 const LATE: Duration = Duration::from_secs(5);
 
-fn rule(client: u32) -> Rule {
-    let key = Key::new(Method::named("faults"), Client::of(&client).expect("somebody"));
-    Rule::new(Policy::token_bucket(3, Duration::from_secs(50)), key)
+fn key(client: u32) -> Key {
+    Key::new(Method::named("faults"), Client::of(&client).expect("somebody"))
+}
+
+pub fn rule(client: u32) -> Rule {
+    Rule::new(Policy::token_bucket(3, Duration::from_secs(50)), key(client))
+}
+
+/// As [`rule`], for the store itself.
+pub fn charge(client: u32) -> Charge {
+    Charge::new(key(client), Policy::token_bucket(3, Duration::from_secs(50)), 1)
 }
 
 fn closed(pool: &Pool) -> Limiter {
-    let store = pool.store().deadline(DEADLINE).build();
+    closed_within(pool, DEADLINE)
+}
+
+/// Refuses what its store does not decide within the deadline.
+pub fn closed_within(pool: &Pool, deadline: Duration) -> Limiter {
+    let store = pool.store().deadline(deadline).build();
     let limiter = Limiter::builder().store(store).on_store_error(OnStoreError::Closed);
     limiter.build().expect("it is built")
 }
@@ -356,6 +369,8 @@ async fn f_66_what_is_admitted_is_kept_also_while_another_connection_reads() {
                 Err(refused) => assert!(refused.is_limited(), "{refused}"),
             }
         }
+        // One that was not answered in time has ended by then.
+        sleep(2 * DEADLINE).await;
         reader.rollback().await.expect("it ends");
     }
     assert_eq!(admitted, 5);

@@ -1,17 +1,17 @@
-//! Connections of a pool that end while nobody uses them, and a database server that is stopped.
+//! Connections of a pool that end while nobody uses them.
 //!
 //! sqlx asks a connection for a sign of life before it hands it out, if the pool is as a user has it who sets nothing. A call
 //! that finds its connection closed was never written, so nothing was kept of it: the database decides it on another one.
 
 use std::time::Duration;
 
-use rate_limit::{Client, Key, Limiter, Method, OnStoreError, Policy, RejectionKind, Rule, SqlStoreBuilder, contract};
+use rate_limit::{Client, Key, Limiter, Method, OnStoreError, Policy, Rule, SqlStoreBuilder, contract};
 use rstest::rstest;
 use sqlx::AssertSqlSafe;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 use crate::database::{Database, Kind, Pool};
-use crate::support::{MariaDbServer, PostgresServer, Tally};
+use crate::support::Tally;
 
 const STORES: usize = 8;
 const ROUNDS: usize = 5;
@@ -33,7 +33,7 @@ fn limiter(store: SqlStoreBuilder, mode: OnStoreError) -> Limiter {
 }
 
 /// Ends all connections to the database but that of `pool`, which has one.
-async fn kill(pool: &Pool) {
+pub async fn kill(pool: &Pool) {
     match pool {
         Pool::Postgres(pool) => {
             let all = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -129,51 +129,4 @@ fn f_69_nor_do_calls_hang_on_the_runtime_of_the_pool(#[case] kind: Kind) {
     let calls = runtime().block_on(checks);
     println!("F-69 in {kind:?}, connected elsewhere: {calls:?}");
     drop(database);
-}
-
-/// Only the first call waits: those after it are refused at once until the server goes on.
-#[rstest]
-#[case(Kind::Postgres)]
-#[case(Kind::MariaDb)]
-#[tokio::test]
-async fn f_73_a_stopped_database_costs_the_deadline_once(#[case] kind: Kind) {
-    const CALLS: u32 = 20;
-    async fn is_paid_once(database: Database, pause: impl Fn(), resume: impl Fn()) {
-        let pool = database.pool(20).await;
-        pool.store().build().create_table().await.expect("it is created");
-        let limiter = limiter(pool.store(), OnStoreError::Closed);
-        limiter.check(rule("stopped")).await.expect("the first");
-        pause();
-        let start = Instant::now();
-        for _ in 0..CALLS {
-            let refused = limiter.check(rule("stopped")).await.expect_err("nobody decides");
-            assert_eq!(refused.kind(), RejectionKind::StoreUnavailable);
-        }
-        let took = start.elapsed();
-        resume();
-        let resumed = Instant::now();
-        while limiter.check(rule("resumed")).await.is_err() {
-            assert!(resumed.elapsed() < Duration::from_secs(10), "it decides again");
-            sleep(Duration::from_millis(10)).await;
-        }
-        println!(
-            "F-73 {:?}: {CALLS} calls of a stopped server take {took:?}, by a deadline of {DEADLINE:?}; decided {:?} after it goes on",
-            database.kind,
-            resumed.elapsed()
-        );
-        assert!(took < 2 * DEADLINE, "{took:?}");
-        assert!(resumed.elapsed() < Duration::from_secs(2), "{:?}", resumed.elapsed());
-    }
-    match kind {
-        Kind::Postgres => {
-            let server = PostgresServer::start();
-            let database = Database::at(kind, server.fresh_database().await);
-            is_paid_once(database, || server.pause(), || server.resume()).await;
-        }
-        _ => {
-            let server = MariaDbServer::start();
-            let database = Database::at(kind, server.fresh_database().await);
-            is_paid_once(database, || server.pause(), || server.resume()).await;
-        }
-    }
 }

@@ -3,7 +3,9 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod breaker;
 mod buckets;
+mod connections;
 mod contract;
 mod cost;
 mod database;
@@ -11,8 +13,10 @@ mod exactness;
 mod faults;
 mod housekeeping;
 mod idle;
+mod kept;
 mod listing;
 mod reload;
 mod rolling;
+mod runtimes;
 mod servers;
 mod within;

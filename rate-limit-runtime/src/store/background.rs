@@ -77,7 +77,6 @@ impl Background {
     }
 
     /// Returns `false` on a runtime that later tasks do not run on.
-    #[cfg(feature = "redis")]
     pub(crate) fn is_here(&self) -> bool {
         Handle::try_current().is_ok_and(|here| here.id() == self.handle().id())
     }

@@ -4,21 +4,14 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
-use crate::error::{StoreError, StoreErrorKind};
-
 /// The longest deadline of a call. Nobody waits for a day, and clocks have room for it.
 pub(super) const MAX_DEADLINE: Duration = Duration::from_secs(86_400);
 
-/// Their clients panic outside of one.
-pub(super) fn in_runtime(store: &str) -> Result<(), StoreError> {
-    match tokio::runtime::Handle::try_current() {
-        Ok(_) => Ok(()),
-        Err(_) => Err(StoreError::new(
-            StoreErrorKind::Misconfigured,
-            format!("the {store} store is used outside of a Tokio runtime"),
-        )),
-    }
-}
+/// How long one attempt to connect may take. No call waits for it: each has a deadline of its own.
+pub(super) const ATTEMPT: Duration = Duration::from_secs(1);
+pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(10);
+/// After an attempt that failed, and before another one is made beside one that is not answered.
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
 /// Warns once if a deadline ended by a paused clock: Tokio then goes on to the next deadline at once, however fast the server is. Its clock
 /// differs from the system's only after a pause, so no call has to be timed for this.
@@ -33,6 +26,12 @@ pub(crate) fn warn_if_clock_is_paused() {
             );
         });
     }
+}
+
+/// Returns between half of a pause and all of it, so that instances that lost one server do not return together.
+pub(super) fn jittered(pause: Duration) -> Duration {
+    let half = pause / 2;
+    half + half.mul_f64(random())
 }
 
 /// From 0 to 1, so that those who failed together do not try again together.

@@ -8,11 +8,11 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::batch::Charges;
-use super::connect::jittered;
 use super::failure::Failure;
 use super::{RedisStore, read_verdict};
 use crate::algorithm;
 use crate::error::StoreError;
+use crate::store::runtime::jittered;
 use crate::store::verdict::{Decided, combine};
 use crate::store::{Change, Charge, Settlement};
 use crate::throttle::log_throttled;

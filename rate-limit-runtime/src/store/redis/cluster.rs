@@ -13,14 +13,13 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::connect::jittered;
 use super::endpoint::Endpoint;
 use super::failure::Failure;
 use super::link::Link;
 use super::script::Scripts;
 use super::target::Target;
 use crate::store::background::Background;
-use crate::store::runtime::random;
+use crate::store::runtime::{jittered, random};
 
 const SLOTS: usize = 16_384;
 /// A slot may have moved once more meanwhile.

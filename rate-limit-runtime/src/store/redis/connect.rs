@@ -10,15 +10,10 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 
 use super::connection::Connection;
-use super::endpoint::ATTEMPT;
 use super::link::{Link, State};
 use super::script::Scripts;
 use super::target::Target;
-use crate::store::runtime::random;
-
-const FIRST_PAUSE: Duration = Duration::from_millis(10);
-/// After an attempt that failed, and before another one is made beside one that is not answered.
-const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+use crate::store::runtime::{ATTEMPT, FIRST_PAUSE, LONGEST_PAUSE, jittered};
 
 /// The right to connect, given back when dropped: also when the runtime that connects is shut down.
 struct Connecting(Weak<Link>);
@@ -170,10 +165,4 @@ fn down(link: &Link, error: RedisError) {
         }
         waiting
     });
-}
-
-/// Between half of a pause and all of it, so that instances that lost one server do not return together.
-pub(super) fn jittered(pause: Duration) -> Duration {
-    let half = pause / 2;
-    half + half.mul_f64(random())
 }

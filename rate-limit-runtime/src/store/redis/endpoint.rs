@@ -1,7 +1,6 @@
 //! A server that connections are opened to.
 
 use std::io;
-use std::time::Duration;
 
 use redis::{ConnectionAddr, ConnectionInfo, ErrorKind, RedisError, RedisResult};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -12,9 +11,7 @@ use tokio::time::timeout;
 use super::connection::Connection;
 #[cfg(feature = "redis-tls")]
 use super::tls::Tls;
-
-/// How long one attempt to connect may take. No call waits for it: each has a deadline of its own.
-pub(super) const ATTEMPT: Duration = Duration::from_secs(1);
+use crate::store::runtime::ATTEMPT;
 
 /// Where a server is, and what it is told when a connection is opened.
 #[derive(Clone, Debug)]

@@ -11,10 +11,10 @@ use redis::{ErrorKind, RedisError, RedisResult, Value};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use super::connect::jittered;
 use super::connection::Connection;
 use super::endpoint::Endpoint;
 use super::link::Link;
+use crate::store::runtime::jittered;
 
 /// How long a sentinel has for its answer: the others are asked at the same time.
 const ANSWER: Duration = Duration::from_millis(500);

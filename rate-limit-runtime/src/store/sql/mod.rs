@@ -1,10 +1,14 @@
 //! Token buckets in a SQL database, also in the caller's transaction.
 
+mod breaker;
+mod builder;
 mod connection;
 #[cfg(feature = "sql-mysql")]
 mod mysql;
+mod pool;
 #[cfg(feature = "sql-postgres")]
 mod postgres;
+mod retry;
 mod row;
 #[cfg(feature = "sql-sqlite")]
 mod sqlite;
@@ -16,15 +20,17 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use self::breaker::Breaker;
+use self::builder::Pool;
+pub use self::builder::SqlStoreBuilder;
 pub use self::connection::{Driver, SqlConnection};
+use self::pool::History;
 use self::row::{Charged, Columns};
 pub(super) use self::stored::Paging;
-use self::trouble::{Trouble, decide};
-use super::runtime::{MAX_DEADLINE, in_runtime};
+use self::trouble::Trouble;
+use super::background::Background;
 use super::verdict::{Decided, combine};
 use super::{Charge, Reply, Settlement, Store};
-#[cfg(feature = "test-util")]
-use crate::clock::ManualClock;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::key::Client;
 use crate::policies::Policies;
@@ -42,13 +48,20 @@ use crate::verdict::{Hits, Verdict};
 /// A function with `within = tx` takes its token in the transaction of its caller: both are kept, or neither is. All others are decided on
 /// connections of the pool, each in a transaction of its own.
 ///
+/// A connection of the pool that has been idle for a second is tested before it is used, and replaced if it has ended: the call is decided. A call without an answer from the database within the
+/// [deadline](SqlStoreBuilder::deadline) opens a breaker, if the database does not answer on a new connection either: later calls fail
+/// at once, until it answers in the background. A pool that is used up and a row that is held by another transaction do not open it.
+///
+/// The store works on the Tokio runtime of the first caller, and on a thread of its own once a second runtime uses it. A connection
+/// of the pool ends with the runtime that opened it, so take no connections of this pool in a runtime that ends before the others.
+///
 /// ```no_run
 /// # #[cfg(feature = "sql-postgres")] {
 /// use rate_limit_runtime::{Limiter, SqlStore};
 /// use sqlx::postgres::PgPoolOptions;
 ///
 /// # async fn start() -> Result<(), Box<dyn std::error::Error>> {
-/// // A connection that is tested whenever it is taken costs a round trip more.
+/// // A connection that is tested whenever it is taken costs a round trip more. The store tests those that were idle.
 /// let pool = PgPoolOptions::new().test_before_acquire(false).connect("postgres://localhost/app").await?;
 /// let store = SqlStore::postgres(pool).build();
 /// store.create_table().await?;
@@ -75,6 +88,10 @@ pub struct SqlStore(Arc<Inner>);
 
 struct Inner {
     database: Database,
+    background: Arc<Background>,
+    history: Arc<History>,
+    /// None for a database without a server.
+    breaker: Option<Arc<Breaker>>,
     deadline: Duration,
     lateness: Duration,
 }
@@ -112,35 +129,26 @@ const MAX_BATCH: u32 = 500;
 /// How long a batch of them, or the creation of the table, may take.
 const HOUSEKEEPING: Duration = Duration::from_secs(30);
 
-/// Decides on whichever database it is, by attempts that own what they need.
+/// Decides a call on whichever database it is, by attempts that own what they need.
 macro_rules! decide {
-    ($store:expr, $deadline:expr, |$database:ident, $wait:ident| $attempt:expr) => {
-        match &$store.0.database {
+    ($call:expr, |$database:ident, $wait:ident| $attempt:expr) => {{
+        let call = $call;
+        match &call.store.0.database {
             #[cfg(feature = "sql-postgres")]
-            Database::Postgres(database) => {
-                decide($deadline, |$wait| {
-                    let $database = Arc::clone(database);
-                    $attempt
-                })
-                .await
-            }
+            Database::Postgres(database) => decide!(call, database, |$database, $wait| $attempt),
             #[cfg(feature = "sql-mysql")]
-            Database::MySql(database) => {
-                decide($deadline, |$wait| {
-                    let $database = Arc::clone(database);
-                    $attempt
-                })
-                .await
-            }
+            Database::MySql(database) => decide!(call, database, |$database, $wait| $attempt),
             #[cfg(feature = "sql-sqlite")]
-            Database::Sqlite(database) => {
-                decide($deadline, |$wait| {
-                    let $database = Arc::clone(database);
-                    $attempt
-                })
-                .await
-            }
+            Database::Sqlite(database) => decide!(call, database, |$database, $wait| $attempt),
         }
+    }};
+    ($call:ident, $owned:ident, |$database:ident, $wait:ident| $attempt:expr) => {
+        $call
+            .decide(|$wait| {
+                let $database = Arc::clone($owned);
+                $attempt
+            })
+            .await
     };
 }
 
@@ -189,7 +197,7 @@ impl SqlStore {
     ///
     /// [`StoreError`] if the database cannot be reached, or refuses.
     pub async fn create_table(&self) -> Result<(), StoreError> {
-        decide!(self, HOUSEKEEPING, |database, wait| async move {
+        decide!(self.housekeeping(), |database, wait| async move {
             database.create_table(wait).await
         })?;
         self.publish_methods(&Policies::new()).await
@@ -207,7 +215,7 @@ impl SqlStore {
         let kept = self.0.lateness.as_micros() as i64;
         let (mut purged, mut after) = (0, Some(Columns::BEFORE_ALL));
         while let Some(last) = after {
-            let batch = decide!(self, HOUSEKEEPING, |database, wait| async move {
+            let batch = decide!(self.housekeeping(), |database, wait| async move {
                 database.purge(kept, &last, wait).await
             })?;
             purged += batch.deleted;
@@ -234,6 +242,14 @@ impl SqlStore {
         forgotten.map_err(Trouble::in_transaction)
     }
 
+    /// Notes the runtime of a caller.
+    fn enter(&self) -> Result<(), StoreError> {
+        if self.0.background.enter("SQL")? {
+            self.0.history.disown();
+        }
+        Ok(())
+    }
+
     /// Takes in the caller's transaction. In a box, or the future of each limited function would have all this in it.
     pub(crate) fn acquire_within<'a>(
         &'a self,
@@ -245,6 +261,7 @@ impl SqlStore {
 
     async fn take_within(&self, connection: Driver<'_>, charge: Charge) -> Result<Verdict, StoreError> {
         accepts(charge.policy)?;
+        self.enter()?;
         let charge = &charge;
         let charged = match (&self.0.database, connection) {
             #[cfg(feature = "sql-postgres")]
@@ -309,9 +326,8 @@ impl Store for SqlStore {
     fn acquire(&self, charges: &[Charge]) -> Reply<Result<Verdict, StoreError>> {
         let (store, charges): (_, Arc<[Charge]>) = (self.clone(), charges.into());
         Reply::pending(async move {
-            in_runtime("SQL")?;
             charges.iter().try_for_each(|charge| accepts(charge.policy))?;
-            let charged = decide!(store, store.0.deadline, |database, wait| {
+            let charged = decide!(store.call(), |database, wait| {
                 let charges = Arc::clone(&charges);
                 async move { database.acquire(&charges, wait).await }
             })?;
@@ -322,9 +338,8 @@ impl Store for SqlStore {
     fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
         let store = self.clone();
         Reply::pending(async move {
-            in_runtime("SQL")?;
             accepts(charge.policy)?;
-            let charged = decide!(store, store.0.deadline, |database, wait| async move {
+            let charged = decide!(store.call(), |database, wait| async move {
                 database.peek(&charge, wait).await
             })?;
             Ok(verdict(&[charge], &[charged]))
@@ -332,26 +347,33 @@ impl Store for SqlStore {
     }
 
     fn settle(&self, settlements: &[Settlement]) -> Reply<Result<(), StoreError>> {
+        if let Err(error) = self.enter() {
+            return Reply::ready(Err(error));
+        }
         let (store, settlements) = (self.clone(), settlements.to_vec());
-        Reply::pending(async move {
-            in_runtime("SQL")?;
+        let settled = self.0.background.finish(async move {
             for settlement in settlements {
-                decide!(store, store.0.deadline, |database, wait| async move {
+                decide!(store.call(), |database, wait| async move {
                     database.settle(&settlement, wait).await
                 })?;
             }
             Ok(())
-        })
+        });
+        Reply::pending(async move { settled.await? })
     }
 
     fn forget(&self, client: Client) -> Reply<Result<u64, StoreError>> {
         let store = self.clone();
         Reply::pending(async move {
-            in_runtime("SQL")?;
-            decide!(store, store.0.deadline, |database, wait| async move {
+            decide!(store.call(), |database, wait| async move {
                 database.forget_apart(client, wait).await
             })
         })
+    }
+
+    fn drain(&self) -> Reply<()> {
+        let background = Arc::clone(&self.0.background);
+        Reply::pending(async move { background.drain().await })
     }
 }
 
@@ -374,110 +396,5 @@ impl Database {
             #[cfg(feature = "sql-sqlite")]
             Self::Sqlite(_) => "SQLite",
         }
-    }
-}
-
-/// Sets up a [`SqlStore`].
-#[derive(Clone)]
-#[must_use]
-pub struct SqlStoreBuilder {
-    pool: Pool,
-    deadline: Duration,
-    lateness: Duration,
-    clock: TestClock,
-}
-
-#[derive(Clone)]
-enum Pool {
-    #[cfg(feature = "sql-postgres")]
-    Postgres(sqlx::PgPool),
-    #[cfg(feature = "sql-mysql")]
-    MySql(sqlx::MySqlPool),
-    #[cfg(feature = "sql-sqlite")]
-    Sqlite(sqlx::SqlitePool),
-}
-
-/// The clock that a test turns, if it turns one.
-#[derive(Clone, Debug, Default)]
-struct TestClock(#[cfg(feature = "test-util")] Option<ManualClock>);
-
-impl TestClock {
-    /// Its time, as SQL.
-    fn now(&self) -> Option<String> {
-        #[cfg(feature = "test-util")]
-        return self.0.as_ref().map(|clock| clock.now().to_string());
-        #[cfg(not(feature = "test-util"))]
-        None
-    }
-}
-
-impl SqlStoreBuilder {
-    const DEADLINE: Duration = Duration::from_millis(100);
-    const LATENESS: Duration = Duration::from_secs(86_400);
-
-    fn new(pool: Pool) -> Self {
-        Self {
-            pool,
-            deadline: Self::DEADLINE,
-            lateness: Self::LATENESS,
-            clock: TestClock::default(),
-        }
-    }
-
-    /// How long a call may wait for the database before it counts as undecided, a free connection of the pool included; 100 ms by default,
-    /// at least 1 ms, and at most a day.
-    ///
-    /// In the caller's transaction it is how long a take waits for another transaction that holds the row: make it as long as your
-    /// transactions are, if one client may have several at once.
-    pub fn deadline(self, deadline: Duration) -> Self {
-        Self {
-            deadline: deadline.clamp(Duration::from_millis(1), MAX_DEADLINE),
-            ..self
-        }
-    }
-
-    /// How long [`purge`](SqlStore::purge) leaves a bucket that is full, for events that come so late with their own time; 1 day by default,
-    /// and at most 36,500 days.
-    pub fn lateness(self, lateness: Duration) -> Self {
-        Self {
-            lateness: lateness.min(Policy::MAX_WINDOW),
-            ..self
-        }
-    }
-
-    /// Decides by a clock that the test turns, instead of the database's.
-    #[cfg(feature = "test-util")]
-    pub fn clock(self, clock: &ManualClock) -> Self {
-        Self {
-            clock: TestClock(Some(clock.clone())),
-            ..self
-        }
-    }
-
-    /// The store. It connects to nothing yet.
-    #[must_use]
-    pub fn build(self) -> SqlStore {
-        let database = match self.pool {
-            #[cfg(feature = "sql-postgres")]
-            Pool::Postgres(pool) => Database::Postgres(Arc::new(postgres::Postgres::new(pool, self.clock))),
-            #[cfg(feature = "sql-mysql")]
-            Pool::MySql(pool) => Database::MySql(Arc::new(mysql::MySql::new(pool, self.clock, self.deadline))),
-            #[cfg(feature = "sql-sqlite")]
-            Pool::Sqlite(pool) => Database::Sqlite(Arc::new(sqlite::Sqlite::new(pool, self.clock))),
-        };
-        SqlStore(Arc::new(Inner {
-            database,
-            deadline: self.deadline,
-            lateness: self.lateness,
-        }))
-    }
-}
-
-impl fmt::Debug for SqlStoreBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SqlStoreBuilder")
-            .field("deadline", &self.deadline)
-            .field("lateness", &self.lateness)
-            .finish_non_exhaustive()
     }
 }

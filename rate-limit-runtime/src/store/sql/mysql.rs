@@ -1,18 +1,22 @@
 //! MySQL and MariaDB.
 
+mod parts;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use sqlx::mysql::{MySqlConnection, MySqlDatabaseError, MySqlPool, MySqlRow};
-use sqlx::pool::PoolConnection;
+use sqlx::mysql::{MySqlConnection, MySqlDatabaseError, MySqlRow};
 use sqlx::{AssertSqlSafe, Connection as _, Row as _, query, query_as, raw_sql};
 use tokio::sync::OnceCell;
 
-use super::row::{Charged, Columns, Numbers, Seen, Swap, Untaken, in_order};
+use self::parts::{Parts, hex};
+use super::builder::TestClock;
+use super::pool::{Connections, Dialect, Lease};
+use super::row::{Charged, Columns, Seen, Swap, Untaken, in_order};
 use super::stored::Named;
-use super::trouble::{Code, Trouble, free, patience};
-use super::{Batch, MAX_BATCH, TestClock};
+use super::trouble::{Code, Trouble};
+use super::{Batch, MAX_BATCH};
 use crate::key::Client;
 use crate::store::{Change, Charge, Settlement};
 
@@ -36,12 +40,17 @@ CREATE TABLE IF NOT EXISTS rate_limit_methods (
 const CLOCK: &str =
     "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) + TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)))";
 
+pub(super) const DIALECT: Dialect = Dialect {
+    trouble,
+    a_while: "DO SLEEP(0.001)",
+};
+
 /// How many rows a process remembers to have made, so as not to make them again.
 const MAX_MADE: usize = 10_000;
 
 #[derive(Debug)]
 pub(super) struct MySql {
-    pool: MySqlPool,
+    connections: Connections<sqlx::MySql>,
     clock: TestClock,
     deadline: Duration,
     /// Rows that are known to be there.
@@ -55,95 +64,6 @@ fn limited(deadline: Duration, statement: &str) -> String {
         "/*M! SET STATEMENT max_statement_time={:.3} FOR */ {statement}",
         deadline.as_secs_f64().max(0.001)
     )
-}
-
-fn hex(client: &[u8]) -> String {
-    client.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The parts of a take, with its numbers in them. A time that is read twice is read in the order that is against the client.
-struct Parts {
-    this: String,
-    now: String,
-    event: String,
-    /// Whether the row goes by these numbers, and by a clock that did not step back since.
-    known: String,
-    /// What would be missing once the charge is taken, as far as this capacity sees it.
-    missing: String,
-    numbers: Numbers,
-}
-
-impl Parts {
-    fn new(charge: &Charge, now: &str) -> Self {
-        let (Columns { client, method }, numbers) = (Columns::of(&charge.key), Numbers::of(charge));
-        let Numbers {
-            takes,
-            refill,
-            whole,
-            at,
-        } = numbers;
-        let event = at.map_or_else(|| now.to_owned(), |at| format!("LEAST({at}, {now})"));
-        Self {
-            this: format!("x'{}', {method}", hex(&client)),
-            known: format!("(refill = {refill} AND changed_at <= {now})"),
-            missing: format!("(GREATEST(LEAST(full_at, changed_at + {whole}) - {event}, 0) + {takes})"),
-            now: now.to_owned(),
-            event,
-            numbers,
-        }
-    }
-
-    /// Takes, and answers when the bucket is full, doubled, and one more if the charge was taken: as the id of the insertion, which is
-    /// the only number that the database sends back with a write. Each assignment sees those before it.
-    fn take(&self) -> String {
-        let Self {
-            this,
-            now,
-            event,
-            known,
-            missing,
-            numbers: Numbers {
-                takes, refill, whole, ..
-            },
-        } = self;
-        format!(
-            "INSERT INTO rate_limit (client, method, refill, changed_at, full_at) \
-             VALUES ({this}, {refill}, {now}, LAST_INSERT_ID(({event} + {takes}) * 2 + 1) DIV 2) ON DUPLICATE KEY UPDATE \
-             full_at = LAST_INSERT_ID(IF({known} AND {missing} <= {whole}, (GREATEST(full_at, {event}) + {takes}) * 2 + 1, full_at * 2)), \
-             changed_at = IF(full_at % 2 = 1, {now}, changed_at), full_at = full_at DIV 2"
-        )
-    }
-
-    /// Takes, and answers what is missing then, doubled and one more; of a charge that was not taken what would be missing, doubled, and
-    /// 0 of a row that goes by other numbers. While the row is taken from `full_at` is negative, which `changed_at` sees.
-    fn take_and_tell(&self) -> String {
-        let Self {
-            this,
-            now,
-            event,
-            known,
-            missing,
-            numbers: Numbers {
-                takes, refill, whole, ..
-            },
-        } = self;
-        let taken = format!("(GREATEST(full_at - {event}, 0) + {takes}) * 2 + 1");
-        format!(
-            "INSERT INTO rate_limit (client, method, refill, changed_at, full_at) \
-             VALUES ({this}, {refill}, {now}, {event} + {takes} + 0 * LAST_INSERT_ID({takes} * 2 + 1)) ON DUPLICATE KEY UPDATE \
-             full_at = IF(LAST_INSERT_ID(IF({known}, IF({missing} <= {whole}, {taken}, {missing} * 2), 0)) % 2 = 1, \
-             -GREATEST(full_at, {event}) - {takes}, full_at), changed_at = IF(full_at < 0, {now}, changed_at), full_at = ABS(full_at)"
-        )
-    }
-
-    /// Makes the row, of a full bucket.
-    fn make(&self) -> String {
-        format!(
-            "INSERT INTO rate_limit (client, method, refill, changed_at, full_at) VALUES ({}, {}, 0, 0) \
-             ON DUPLICATE KEY UPDATE full_at = full_at",
-            self.this, self.numbers.refill
-        )
-    }
 }
 
 fn trouble(error: sqlx::Error) -> Trouble {
@@ -162,9 +82,9 @@ fn trouble(error: sqlx::Error) -> Trouble {
 }
 
 impl MySql {
-    pub(super) fn new(pool: MySqlPool, clock: TestClock, deadline: Duration) -> Self {
+    pub(super) fn new(connections: Connections<sqlx::MySql>, clock: TestClock, deadline: Duration) -> Self {
         Self {
-            pool,
+            connections,
             clock,
             deadline,
             made: Mutex::default(),
@@ -179,8 +99,8 @@ impl MySql {
         AssertSqlSafe(limited(self.deadline, statement))
     }
 
-    async fn free(&self, wait: Duration) -> Result<PoolConnection<sqlx::MySql>, Trouble> {
-        free(&self.pool, wait, trouble).await
+    async fn free(&self, wait: Duration) -> Result<Lease<sqlx::MySql>, Trouble> {
+        self.connections.take(wait).await
     }
 
     /// One attempt to charge a call: one statement, or one in a transaction for each of several charges.
@@ -244,14 +164,14 @@ impl MySql {
             Parts::new(charge, &now).take(),
             hex(&client)
         );
-        let row = raw_sql(self.limited(&take))
-            .fetch_optional(&mut *connection)
+        let rows = raw_sql(self.limited(&take))
+            .fetch_all(&mut *connection)
             .await
             .map_err(trouble)?;
         // Forgotten in between.
-        let row = row.ok_or(Trouble::LostRace)?;
+        let row = rows.first().ok_or(Trouble::LostRace)?;
         let answer: i64 = row.try_get("answer").map_err(trouble)?;
-        let seen = Seen::read(&row).map_err(trouble)?;
+        let seen = Seen::read(row).map_err(trouble)?;
         if answer % 2 == 1 {
             return Ok(Charged::taken(charge, answer / 2, seen.now));
         }
@@ -315,7 +235,7 @@ impl MySql {
 
     /// Takes in the caller's transaction, in one statement.
     pub(super) async fn charge_within(
-        &self,
+        self: &Arc<Self>,
         connection: &mut MySqlConnection,
         charge: &Charge,
     ) -> Result<Charged, Trouble> {
@@ -325,8 +245,15 @@ impl MySql {
         if charge.cost == 0 {
             return self.read(connection, charge).await;
         }
-        // If this fails the charge is still decided: the insert only keeps the take below from a deadlock.
-        let _ = self.make(charge).await;
+        if !self.made(charge).initialized() {
+            let (database, charge) = (Arc::clone(self), *charge);
+            let make = self
+                .connections
+                .background
+                .finish(async move { database.make(&charge).await });
+            // If this fails the charge is still decided: the insert only keeps the take below from a deadlock.
+            let _ = make.await;
+        }
         let take = Parts::new(charge, &self.now()).take_and_tell();
         let answer = raw_sql(self.limited(&take)).execute(&mut *connection).await;
         let answer = answer.map_err(trouble)?.last_insert_id() as i64;
@@ -355,17 +282,19 @@ impl MySql {
     /// Makes the row of a charge that is one of several statements of a transaction beforehand, once a process, in a transaction of its
     /// own: new rows lock the gaps between others, and transactions that wait for each other's gaps deadlock.
     async fn make(&self, charge: &Charge) -> Result<(), Trouble> {
-        let made = {
-            let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-            if made.len() >= MAX_MADE {
-                made.clear();
-            }
-            Arc::clone(made.entry(Columns::of(&charge.key)).or_default())
-        };
         // One makes it, and those that come meanwhile wait for that, so that one connection is enough.
-        let wait = patience(&self.pool, self.deadline);
+        let wait = self.connections.patience(self.deadline);
         let make = || async { self.execute(&Parts::new(charge, &self.now()).make(), wait).await };
-        made.get_or_try_init(make).await.copied()
+        self.made(charge).get_or_try_init(make).await.copied()
+    }
+
+    /// Returns whether the row of a charge is known to be there, to be waited for and to be set.
+    fn made(&self, charge: &Charge) -> Arc<OnceCell<()>> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if made.len() >= MAX_MADE {
+            made.clear();
+        }
+        Arc::clone(made.entry(Columns::of(&charge.key)).or_default())
     }
 
     /// How it stands, taking nothing.

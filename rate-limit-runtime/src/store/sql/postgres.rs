@@ -1,17 +1,21 @@
 //! PostgreSQL.
 
+mod statements;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgConnection, PgPool, PgRow};
+use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{AssertSqlSafe, Connection as _, Row as _, query, query_as, raw_sql};
 use tokio::time::Instant;
 
+use self::statements::Statements;
+use super::builder::TestClock;
+use super::pool::{Connections, Dialect, Lease};
 use super::row::{Charged, Columns, Numbers, Seen, Swap, Untaken, in_order};
 use super::stored::Named;
-use super::trouble::{Code, Trouble, free, patience};
-use super::{Batch, MAX_BATCH, TestClock};
+use super::trouble::{Code, Trouble};
+use super::{Batch, MAX_BATCH};
 use crate::key::Client;
 use crate::store::{Change, Charge, Settlement};
 
@@ -34,101 +38,16 @@ CREATE TABLE IF NOT EXISTS rate_limit_methods (
 /// Microseconds since 1970, when it is read: not when the statement or the transaction began.
 const CLOCK: &str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
+pub(super) const DIALECT: Dialect = Dialect {
+    trouble,
+    a_while: "SELECT pg_sleep(0.001)",
+};
+
 #[derive(Debug)]
 pub(super) struct Postgres {
-    pool: PgPool,
+    connections: Connections<sqlx::Postgres>,
     clock: TestClock,
     statements: Arc<Statements>,
-}
-
-/// The statements, by one clock.
-#[derive(Debug)]
-struct Statements {
-    take: Arc<str>,
-    read: Arc<str>,
-    swap: Arc<str>,
-    lock: Arc<str>,
-    reset: Arc<str>,
-    refund: Arc<str>,
-}
-
-/// Lets the statement wait for a lock no longer than parameter `place`, and tells what held before.
-macro_rules! limits {
-    ($place:literal) => {
-        concat!(
-            "limits AS MATERIALIZED (SELECT current_setting('lock_timeout') AS before, set_config('lock_timeout', ",
-            $place,
-            ", true))"
-        )
-    };
-}
-
-impl Statements {
-    /// Parameters of all: `$1` client, `$2` method; then what each needs. A time that is read twice is read in the order that is
-    /// against the client.
-    fn new(now: &str) -> Self {
-        // $3 what is taken, $4 refill, $5 a whole bucket, $6 the time of the event, $7 the longest wait for a lock.
-        let (takes, refill, whole) = ("$3::bigint", "$4::bigint", "$5::bigint");
-        let event = format!("LEAST($6::bigint, {now})");
-        // The decision is in the guard of the UPDATE, which is evaluated anew once the row is locked. What `seen` says is as old as the
-        // statement: a row that was not taken, and would fit, was changed meanwhile. A refusal locks and writes nothing. A row that goes
-        // by other numbers, or by a clock that stepped back since, is left to `swap`.
-        let take = format!(
-            "WITH {limits},
-            taken AS (
-                UPDATE rate_limit b SET full_at = GREATEST(b.full_at, {event}) + {takes}, changed_at = {now} FROM limits
-                WHERE b.client = $1 AND b.method = $2 AND b.refill = {refill} AND b.changed_at <= {now}
-                    AND GREATEST(LEAST(b.full_at, b.changed_at + {whole}) - {event}, 0) + {takes} <= {whole}
-                RETURNING b.full_at
-            ),
-            seen AS (
-                SELECT b.full_at, b.refill, b.changed_at FROM rate_limit b WHERE b.client = $1 AND b.method = $2
-            ),
-            made AS (
-                INSERT INTO rate_limit AS b (client, method, full_at, refill, changed_at)
-                SELECT $1, $2, {event} + {takes}, {refill}, {now} FROM limits WHERE NOT EXISTS (SELECT FROM seen)
-                ON CONFLICT DO NOTHING
-                RETURNING b.full_at
-            )
-            SELECT COALESCE(taken.full_at, made.full_at) AS taken, seen.full_at, seen.refill, seen.changed_at, {now} AS now,
-                set_config('lock_timeout', limits.before, true)
-            FROM limits LEFT JOIN taken ON true LEFT JOIN made ON true LEFT JOIN seen ON true",
-            limits = limits!("$7"),
-        );
-        let read = format!(
-            "SELECT b.full_at, b.refill, b.changed_at, {now} AS now
-            FROM (SELECT) one LEFT JOIN rate_limit b ON b.client = $1 AND b.method = $2"
-        );
-        let swap = format!(
-            "WITH {limits} UPDATE rate_limit b SET full_at = $6, refill = $7, changed_at = $8 FROM limits
-            WHERE b.client = $1 AND b.method = $2 AND b.full_at = $3 AND b.refill = $4 AND b.changed_at = $5",
-            limits = limits!("$9"),
-        );
-        let lock = format!(
-            "WITH {limits} UPDATE rate_limit b SET full_at = b.full_at FROM limits WHERE b.client = $1 AND b.method = $2
-            RETURNING b.full_at, b.refill, b.changed_at, {now} AS now",
-            limits = limits!("$3"),
-        );
-        // $3 the hit, $4 the refill that it was taken by. What later hits took is what `full_at` moved on since, or more.
-        let settle = |left: &str, limits: &str| {
-            format!(
-                "WITH {limits} UPDATE rate_limit b SET full_at = {left} + {now}, changed_at = {now} FROM limits
-                WHERE b.client = $1 AND b.method = $2 AND b.refill = $4 AND b.full_at >= $3
-                    AND b.full_at > GREATEST(b.changed_at, {now})"
-            )
-        };
-        let missing = format!("GREATEST(b.full_at - GREATEST(b.changed_at, {now}), 0)");
-        let reset = format!("LEAST({missing}, b.full_at - $3)");
-        let refunded = format!("GREATEST({missing} - $6, {reset})");
-        Self {
-            take: take.into(),
-            read: read.into(),
-            swap: swap.into(),
-            lock: lock.into(),
-            reset: settle(&reset, limits!("$5")).into(),
-            refund: settle(&refunded, limits!("$5")).into(),
-        }
-    }
 }
 
 /// As PostgreSQL takes a length of time.
@@ -151,9 +70,9 @@ fn trouble(error: sqlx::Error) -> Trouble {
 }
 
 impl Postgres {
-    pub(super) fn new(pool: PgPool, clock: TestClock) -> Self {
+    pub(super) fn new(connections: Connections<sqlx::Postgres>, clock: TestClock) -> Self {
         Self {
-            pool,
+            connections,
             clock,
             statements: Arc::new(Statements::new(CLOCK)),
         }
@@ -166,8 +85,8 @@ impl Postgres {
         }
     }
 
-    async fn free(&self, wait: Duration) -> Result<PoolConnection<sqlx::Postgres>, Trouble> {
-        free(&self.pool, wait, trouble).await
+    async fn free(&self, wait: Duration) -> Result<Lease<sqlx::Postgres>, Trouble> {
+        self.connections.take(wait).await
     }
 
     /// One attempt to charge a call: one statement, or one in a transaction for each of several charges.
@@ -294,14 +213,14 @@ impl Postgres {
     ) -> Result<Charged, Trouble> {
         let mut transaction = connection.begin().await.map_err(trouble)?;
         let columns = Columns::of(&charge.key);
-        let row = query(AssertSqlSafe(Arc::clone(&self.statements().lock)))
+        let rows = query(AssertSqlSafe(Arc::clone(&self.statements().lock)))
             .bind(columns.client)
             .bind(columns.method)
             .bind(milliseconds(wait))
-            .fetch_optional(&mut *transaction)
+            .fetch_all(&mut *transaction)
             .await
             .map_err(trouble)?;
-        let seen = Seen::read(&row.ok_or(Trouble::LostRace)?).map_err(trouble)?;
+        let seen = Seen::read(rows.first().ok_or(Trouble::LostRace)?).map_err(trouble)?;
         match seen.locked(charge) {
             Untaken::Refused(charged) => Ok(charged),
             Untaken::Take(charged, change) if self.swap(&mut transaction, charge, &change, wait).await? => {
@@ -339,7 +258,7 @@ impl Postgres {
 
     /// Takes in the caller's transaction. Only a lost race is asked again there.
     pub(super) async fn charge_within(
-        &self,
+        self: &Arc<Self>,
         connection: &mut PgConnection,
         charge: &Charge,
         deadline: Duration,
@@ -350,11 +269,14 @@ impl Postgres {
             charged = self.charge(connection, charge, deadline).await;
         }
         let charged = charged?;
-        // On a connection of its own, for the transaction may be rolled back. The refusal holds either way.
-        if charged.change.is_some()
-            && let Ok(mut connection) = self.free(patience(&self.pool, deadline)).await
-        {
-            let _ = self.put_right(&mut connection, charge, &charged, deadline).await;
+        if charged.change.is_some() {
+            // On a connection of its own, for the transaction may be rolled back. The refusal holds either way.
+            let (database, charge) = (Arc::clone(self), *charge);
+            let put_right = self.connections.background.finish(async move {
+                let mut connection = database.free(database.connections.patience(deadline)).await?;
+                database.put_right(&mut connection, &charge, &charged, deadline).await
+            });
+            let _ = put_right.await;
         }
         Ok(charged)
     }

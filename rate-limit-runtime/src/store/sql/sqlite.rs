@@ -3,16 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 use sqlx::{AssertSqlSafe, Connection as _, Row as _, query, query_as, query_scalar, raw_sql};
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::{Instant, timeout_at};
 
+use super::builder::TestClock;
+use super::pool::Lease;
 use super::row::{Charged, Columns, Numbers, Seen, Swap, Untaken, in_order};
 use super::stored::Named;
-use super::trouble::{Code, Trouble, free};
-use super::{Batch, MAX_BATCH, TestClock};
+use super::trouble::{Code, Trouble};
+use super::{Batch, MAX_BATCH};
 use crate::key::Client;
 use crate::store::{Change, Charge, Settlement};
 
@@ -111,7 +112,7 @@ fn trouble(error: sqlx::Error) -> Trouble {
 
 /// A connection of the pool that waits no longer than it may for the file.
 struct Own<'a> {
-    connection: PoolConnection<sqlx::Sqlite>,
+    connection: Lease<sqlx::Sqlite>,
     patience: Patience,
     _turn: MutexGuard<'a, ()>,
 }
@@ -179,7 +180,7 @@ impl Sqlite {
         let turn = timeout_at(end, self.writer.lock()).await;
         let turn = turn.map_err(|_| trouble(sqlx::Error::PoolTimedOut))?;
         let left = || end.saturating_duration_since(Instant::now());
-        let mut connection = free(&self.pool, left(), trouble).await?;
+        let mut connection = Lease::take(&self.pool, end).await.map_err(trouble)?;
         Ok(Own {
             patience: Patience::lower(&mut connection, left()).await?,
             connection,

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::row::{Columns, Seen};
-use super::trouble::decide;
-use super::{Database, HOUSEKEEPING, MAX_BATCH, SqlStore, accepts, verdict};
+use super::{Database, MAX_BATCH, SqlStore, accepts, verdict};
 use crate::decision::Decision;
 use crate::error::StoreError;
 use crate::key::{Client, Key};
@@ -30,7 +29,7 @@ impl SqlStore {
     /// [`StoreError`] if the database cannot be reached, or refuses.
     pub async fn publish_methods(&self, policies: &Policies) -> Result<(), StoreError> {
         let names: Arc<[Named]> = names(policies).into();
-        decide!(self, HOUSEKEEPING, |database, wait| {
+        decide!(self.housekeeping(), |database, wait| {
             let names = Arc::clone(&names);
             async move { database.publish(&names, wait).await }
         })
@@ -43,7 +42,7 @@ impl SqlStore {
     ///
     /// [`StoreError`] if the database does not answer, or has no table `rate_limit` either.
     pub async fn rules(&self) -> Result<Vec<StoredRule>, StoreError> {
-        let names = decide!(self, HOUSEKEEPING, |database, wait| async move {
+        let names = decide!(self.housekeeping(), |database, wait| async move {
             database.names(wait).await
         })?;
         if names.is_empty() {
@@ -86,7 +85,7 @@ impl SqlStore {
     }
 
     async fn rows_behind(&self, after: Columns) -> Result<Vec<(Columns, Seen)>, StoreError> {
-        decide!(self, HOUSEKEEPING, |database, wait| async move {
+        decide!(self.housekeeping(), |database, wait| async move {
             database.rows(&after, wait).await
         })
     }

@@ -1,15 +1,8 @@
-//! What can go wrong with one statement, and whether to ask again.
-
-use std::future::Future;
-use std::time::Duration;
+//! What can go wrong with one statement, and what that proves.
 
 use sqlx::error::DatabaseError;
-use sqlx::pool::PoolConnection;
-use sqlx::{Database, Pool};
-use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::error::{StoreError, StoreErrorKind};
-use crate::store::runtime::random;
 
 /// Why a statement did not decide.
 #[derive(Debug)]
@@ -22,6 +15,10 @@ pub(super) enum Trouble {
     Held(sqlx::Error),
     /// There is no such table.
     NoTable(sqlx::Error),
+    /// The connection has ended, or none could be made.
+    Lost(StoreError),
+    /// A connection was being made, or tested, and there was no answer in time.
+    Unconnected(StoreError),
     /// The rest.
     Failed(StoreError),
 }
@@ -52,7 +49,10 @@ impl Trouble {
             Some(Code::Other) => Self::Failed(
                 StoreError::new(StoreErrorKind::Unexpected, "the database cannot decide").with_source(error),
             ),
-            Some(Code::Down) | None => Self::Failed(unreachable(error)),
+            None if matches!(error, sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed) => {
+                Self::Failed(unreachable(error))
+            }
+            Some(Code::Down) | None => Self::Lost(unreachable(error)),
         }
     }
 
@@ -63,7 +63,7 @@ impl Trouble {
             Self::Undone(error) => aborted().with_source(error),
             Self::Held(error) => held(error),
             Self::NoTable(error) => no_table(error),
-            Self::Failed(error) => error,
+            Self::Lost(error) | Self::Unconnected(error) | Self::Failed(error) => error,
         }
     }
 }
@@ -75,12 +75,12 @@ fn aborted() -> StoreError {
     )
 }
 
-fn held(error: sqlx::Error) -> StoreError {
+pub(super) fn held(error: sqlx::Error) -> StoreError {
     let message = "another transaction held the row for longer than the deadline";
     StoreError::new(StoreErrorKind::Unavailable, message).with_source(error)
 }
 
-fn no_table(error: sqlx::Error) -> StoreError {
+pub(super) fn no_table(error: sqlx::Error) -> StoreError {
     let message = "there is no table `rate_limit`: run `SqlStore::create_table`, or what `SqlStore::schema` prints";
     StoreError::new(StoreErrorKind::Misconfigured, message).with_source(error)
 }
@@ -105,70 +105,9 @@ fn unreachable(error: sqlx::Error) -> StoreError {
     StoreError::new(kind, message).with_source(error)
 }
 
-/// A connection of the pool, as soon as one is free. That none is counts as an outage.
-pub(super) async fn free<DB: Database>(
-    pool: &Pool<DB>,
-    wait: Duration,
-    trouble: fn(sqlx::Error) -> Trouble,
-) -> Result<PoolConnection<DB>, Trouble> {
-    let connection = timeout(wait, pool.acquire()).await;
-    connection.unwrap_or(Err(sqlx::Error::PoolTimedOut)).map_err(trouble)
-}
-
-/// How long to wait for a second connection while the caller holds one. If the pool is his, it may be that all who hold the others wait
-/// for one here too; or that one is on its way back.
-#[cfg(any(feature = "sql-mysql", feature = "sql-postgres"))]
-pub(super) fn patience<DB: Database>(pool: &Pool<DB>, wait: Duration) -> Duration {
-    let spare = pool.num_idle() > 0 || pool.size() < pool.options().get_max_connections();
-    if spare {
-        wait / 2
-    } else {
-        wait.min(Duration::from_millis(10))
-    }
-}
-
-/// Asks until it is decided or the deadline is over, with growing and random waits between. Each attempt is told how long it may
-/// wait for a lock: a bit less than is left, so that the database ends it first. It is a task of its own: dropping a future does not stop a
-/// statement, and the connection is given back as it was once that has ended.
-pub(super) async fn decide<T, F>(deadline: Duration, mut attempt: impl FnMut(Duration) -> F) -> Result<T, StoreError>
-where
-    F: Future<Output = Result<T, Trouble>> + Send + 'static,
-    T: Send + 'static,
-{
-    let end = Instant::now() + deadline;
-    let mut longest = Duration::from_millis(1);
-    loop {
-        let left = end.saturating_duration_since(Instant::now());
-        let last = match timeout_at(end, tokio::spawn(attempt(left - left / 8))).await {
-            Ok(Ok(Ok(decided))) => return Ok(decided),
-            Ok(Ok(Err(Trouble::LostRace))) => None,
-            Ok(Ok(Err(Trouble::Undone(error)))) => Some(error),
-            Ok(Ok(Err(Trouble::Held(error)))) => return Err(held(error)),
-            Ok(Ok(Err(Trouble::NoTable(error)))) => return Err(no_table(error)),
-            Ok(Ok(Err(Trouble::Failed(error)))) => return Err(error),
-            Ok(Err(error)) => {
-                let message = "the runtime ended while the database was asked";
-                return Err(StoreError::new(StoreErrorKind::Unexpected, message).with_source(error));
-            }
-            Err(_) => {
-                return Err(StoreError::new(
-                    StoreErrorKind::Timeout,
-                    "the database did not answer in time",
-                ));
-            }
-        };
-        let wait = longest.mul_f64(random());
-        if Instant::now() + wait >= end {
-            let error = StoreError::new(
-                StoreErrorKind::Unavailable,
-                "other transactions were in the way until the deadline",
-            );
-            return Err(match last {
-                Some(source) => error.with_source(source),
-                None => error,
-            });
-        }
-        sleep(wait).await;
-        longest = (longest * 2).min(Duration::from_millis(50));
-    }
+pub(super) fn unconnected() -> StoreError {
+    StoreError::new(
+        StoreErrorKind::Unavailable,
+        "the database accepted no connection in time",
+    )
 }
