@@ -38,25 +38,24 @@ impl Lag {
     }
 
     /// Waits for a future until `end`, and for as much longer as this process was behind meanwhile. Returns `None` if that is over.
+    ///
+    /// Where the end is noticed late, as much time is added from then on: the process was behind before it, too.
     pub(crate) async fn wait<F: Future>(&self, end: Instant, future: F) -> Option<F::Output> {
         let (mut future, before) = (pin!(future), self.total());
-        let (mut end, mut own) = (end, Duration::ZERO);
-        let first = end;
+        let mut until = end;
         loop {
-            match timeout_at(end, future.as_mut()).await {
-                Ok(output) => return Some(output),
-                Err(_) => {
-                    let late = end.elapsed();
-                    if late > ON_TIME {
-                        own += late;
-                    }
-                    let lag = own.max(self.total().saturating_sub(before));
-                    if first + lag <= end {
-                        return None;
-                    }
-                    end = first + lag;
-                }
+            if let Ok(output) = timeout_at(until, future.as_mut()).await {
+                return Some(output);
             }
+            let late = until.elapsed();
+            let mut later = end + self.total().saturating_sub(before);
+            if late > ON_TIME {
+                later = later.max(Instant::now() + late);
+            }
+            if later <= until {
+                return None;
+            }
+            until = later;
         }
     }
 }
