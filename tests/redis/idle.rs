@@ -6,15 +6,16 @@
 
 use std::time::{Duration, Instant};
 
-use rate_limit::{DecidedBy, Limiter, OnStoreError, RedisStore, RejectionKind};
+use rate_limit::{Limiter, OnStoreError, RedisStore, RejectionKind};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::sleep;
 
 use crate::common::{ms, rule};
-use crate::support::{FaultProxy, RedisCluster, RedisServer, eventually};
+use crate::support::{FaultProxy, RedisCluster, RedisServer, Tally, eventually};
 
 /// Each with a connection of its own.
 const STORES: usize = 8;
+const COUNT: u32 = 5;
 /// After the server has closed a connection, until the client has surely heard of it.
 const HEARD: Duration = ms(50);
 const LIMIT: Duration = Duration::from_secs(10);
@@ -34,69 +35,42 @@ async fn limiters(url: &str, mode: OnStoreError) -> Vec<Limiter> {
     limiters
 }
 
-/// What became of calls.
-#[derive(Debug, Default, PartialEq)]
-struct Told {
-    admitted: usize,
-    refused: usize,
-    /// By the process, in place of the server.
-    alone: usize,
-    undecided: usize,
-}
-
-impl Told {
-    /// Two calls of each store, those of all stores at once.
-    async fn of(limiters: &[Limiter], count: u32, client: &str, told: &mut Self) {
-        let calls: Vec<_> = limiters
-            .iter()
-            .map(|limiter| {
-                let (limiter, rule) = (limiter.clone(), rule(count, client));
-                tokio::spawn(async move { [limiter.check(rule).await, limiter.check(rule).await] })
-            })
-            .collect();
-        for call in calls {
-            for answer in call.await.expect("no call panics") {
-                let (decision, verdict) = match &answer {
-                    Ok(permit) => (permit.decision(), &mut told.admitted),
-                    Err(refused) if refused.kind() == RejectionKind::StoreUnavailable => {
-                        told.undecided += 1;
-                        continue;
-                    }
-                    Err(refused) => (refused.decision(), &mut told.refused),
-                };
-                match decision.map(|decision| decision.decided_by) {
-                    Some(DecidedBy::Store) => *verdict += 1,
-                    _ => told.alone += 1,
-                }
-            }
+/// Makes two calls by each limiter, all limiters at once.
+async fn ask(limiters: &[Limiter], client: &str, tally: &mut Tally) {
+    let calls: Vec<_> = limiters
+        .iter()
+        .map(|limiter| {
+            let (limiter, rule) = (limiter.clone(), rule(COUNT, client));
+            tokio::spawn(async move { [limiter.check(rule).await, limiter.check(rule).await] })
+        })
+        .collect();
+    for call in calls {
+        for answer in call.await.expect("no call panics") {
+            tally.enter(&answer);
         }
     }
 }
 
-/// Closes the connections of stores `rounds` times while they are idle. Every call is decided by the server.
+/// Closes the connections of all stores `rounds` times while they are idle. The server decides every call.
 async fn assert_decided(url: &str, rounds: usize, what: &str, mut close: impl AsyncFnMut()) {
     for mode in [OnStoreError::Closed, OnStoreError::Local] {
         let limiters = limiters(url, mode).await;
         // The client of the one mode is another one than that of the other.
         let client = format!("{what} {mode:?}");
-        let mut told = Told::default();
+        let mut tally = Tally::default();
         for _ in 0..rounds {
-            Told::of(&limiters, 5, &client, &mut told).await;
+            ask(&limiters, &client, &mut tally).await;
             close().await;
             sleep(HEARD).await;
         }
-        Told::of(&limiters, 5, &client, &mut told).await;
-        println!("F-31 {what}, {mode:?}, closed {rounds} times: {told:?}");
-        let right = Told {
-            admitted: 5,
-            refused: 2 * STORES * (rounds + 1) - 5,
-            ..Told::default()
-        };
-        assert_eq!(told, right, "{what}, {mode:?}");
+        ask(&limiters, &client, &mut tally).await;
+        println!("F-31 {what}, {mode:?}, closed {rounds} times: {tally:?}");
+        let right = Tally::by_store(2 * STORES * (rounds + 1), COUNT as usize);
+        assert_eq!(tally, right, "{what}, {mode:?}");
     }
 }
 
-/// The connection that asks is one.
+/// Returns something if the connection that asks is the only one.
 fn is_alone(server: &RedisServer) -> Option<()> {
     let clients: String = server.nodes().ask(server.port(), "CLIENT LIST TYPE normal").ok()?;
     (clients.lines().count() == 1).then_some(())
@@ -132,7 +106,7 @@ async fn f_31_nor_does_one_to_a_node_of_a_cluster() {
     .await;
 }
 
-/// As a firewall does that has forgotten them: nothing tells that they are dead.
+/// A firewall that has forgotten a connection drops what is sent on it, and tells nobody.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn f_31_a_connection_that_is_dead_without_a_sign_costs_one_call() {
     let server = RedisServer::start();
@@ -164,7 +138,7 @@ async fn f_31_a_connection_that_is_dead_without_a_sign_costs_one_call() {
     assert!(undecided <= 2, "{undecided}");
 }
 
-/// A static limiter that several tests share, each with a runtime of its own.
+/// So is a static limiter that several tests share, each with a runtime of its own.
 #[test]
 fn f_31_a_limiter_that_outlives_its_runtimes_is_decided_by_the_server() {
     const RUNTIMES: usize = 10;
@@ -174,26 +148,21 @@ fn f_31_a_limiter_that_outlives_its_runtimes_is_decided_by_the_server() {
         let first = Runtime::new().expect("there are threads");
         let limiter = first.block_on(limiter(&url, OnStoreError::Local));
         drop(first);
-        let mut told = Told::default();
+        let mut tally = Tally::default();
         for turn in 0..RUNTIMES {
             let mut builder = match turn % 2 {
                 0 => Builder::new_current_thread(),
                 _ => Builder::new_multi_thread(),
             };
             let runtime = builder.enable_all().build().expect("there are threads");
-            runtime.block_on(Told::of(std::slice::from_ref(&limiter), 5, "static", &mut told));
+            runtime.block_on(ask(std::slice::from_ref(&limiter), "static", &mut tally));
         }
-        println!("F-31 a limiter of {RUNTIMES} runtimes at {url}: {told:?}");
-        let right = Told {
-            admitted: 5,
-            refused: 2 * RUNTIMES - 5,
-            ..Told::default()
-        };
-        assert_eq!(told, right);
+        println!("F-31 a limiter of {RUNTIMES} runtimes at {url}: {tally:?}");
+        assert_eq!(tally, Tally::by_store(2 * RUNTIMES, COUNT as usize));
     }
 }
 
-/// A relative: what settles a call, and what looks, goes over the same connection.
+/// A relative: a settlement and a look use the same connection as a call.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn f_31_nor_is_a_settlement_lost_or_a_look() {
     let server = RedisServer::start();
@@ -204,7 +173,7 @@ async fn f_31_nor_is_a_settlement_lost_or_a_look() {
     };
     let mut lost = Vec::new();
     for round in 0..10 {
-        let permit = limiter.check(rule(5, "settled")).await;
+        let permit = limiter.check(rule(COUNT, "settled")).await;
         kill().await;
         let refunded = match permit {
             Ok(permit) => permit.refund().await.map_err(|error| error.to_string()),
@@ -212,10 +181,10 @@ async fn f_31_nor_is_a_settlement_lost_or_a_look() {
         };
         lost.extend(refunded.err().map(|error| format!("refund {round}: {error}")));
         kill().await;
-        let looked = limiter.peek(rule(5, "settled")).await;
+        let looked = limiter.peek(rule(COUNT, "settled")).await;
         lost.extend(looked.err().map(|error| format!("peek {round}: {error}")));
         kill().await;
-        let inspected = limiter.inspect(rule(5, "settled")).await;
+        let inspected = limiter.inspect(rule(COUNT, "settled")).await;
         lost.extend(inspected.err().map(|error| format!("inspect {round}: {error}")));
         kill().await;
     }

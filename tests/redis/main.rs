@@ -7,7 +7,6 @@ mod addresses;
 mod backlog;
 mod batches;
 mod cluster;
-mod cold;
 mod commands;
 mod common;
 mod concurrency;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rate_limit::{Client, Limiter, Policy, RedisStore, Rule, StoredRule};
 
-use crate::cluster::{keys, url};
+use crate::cluster::keys;
 use crate::common::{MINUTE, admits, is_admitted, key, per_minute, remaining, store, strict, wait};
 use crate::support::{RedisCluster, SlotMove};
 

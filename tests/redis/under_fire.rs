@@ -42,13 +42,21 @@ const DEADLINE: Duration = ms(100);
 /// After a failover that nobody asked for, as on a machine that is too busy, a process may go on with the old primary.
 const UNAWARE: u64 = 2_000_000;
 
+/// How many times as many decisions are asked for as are made by default.
+fn scale() -> u32 {
+    decisions().div_ceil(SOME)
+}
+
+fn decisions() -> u32 {
+    std::env::var(DECISIONS).map_or(SOME, |decisions| decisions.parse().expect("it is a number"))
+}
+
 fn plan(url: String, mode: OnStoreError, window: Window, duration: Duration) -> Plan {
-    let decisions = std::env::var(DECISIONS).map_or(SOME, |decisions| decisions.parse().expect("it is a number"));
     Plan {
         url,
         mode,
         window,
-        calls: decisions.div_ceil(PROCESSES),
+        calls: decisions().div_ceil(PROCESSES),
         duration,
         deadline: DEADLINE,
         runtimes: false,

@@ -79,7 +79,12 @@ async fn f_02_a_dropped_future_is_charged_once_or_not_at_all(#[case] kind: Kind)
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn f_69_calls_do_not_hang_on_a_runtime_that_ends(#[case] kind: Kind) {
     let database = Database::with_table(kind).await;
-    let store = database.pool(8).await.store().deadline(Duration::from_secs(5)).build();
+    let store = database
+        .plain_pool()
+        .await
+        .store()
+        .deadline(Duration::from_secs(5))
+        .build();
     let calls = contract::check_runtimes(Arc::new(store), Duration::from_secs(2)).await;
     println!("F-69 in {kind:?}: {calls:?}");
     assert!(calls.ended > 10, "{calls:?}");

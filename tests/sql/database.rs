@@ -67,6 +67,15 @@ impl Database {
         database
     }
 
+    /// A pool as a user has it who sets nothing.
+    pub async fn plain_pool(&self) -> Pool {
+        match self.kind {
+            Kind::Postgres => Pool::Postgres(PgPool::connect(&self.url).await.expect("it connects")),
+            Kind::MariaDb => Pool::MariaDb(MySqlPool::connect(&self.url).await.expect("it connects")),
+            Kind::Sqlite => Pool::Sqlite(SqlitePool::connect(&self.url).await.expect("it opens")),
+        }
+    }
+
     /// A pool of so many connections.
     pub async fn pool(&self, connections: u32) -> Pool {
         self.pool_that(connections, "").await

@@ -5,12 +5,13 @@
 
 use std::time::Duration;
 
-use rate_limit::{Client, DecidedBy, Key, Limiter, Method, OnStoreError, Policy, Rule, SqlStoreBuilder, contract};
+use rate_limit::{Client, Key, Limiter, Method, OnStoreError, Policy, Rule, SqlStoreBuilder, contract};
 use rstest::rstest;
-use sqlx::{AssertSqlSafe, MySqlPool, PgPool};
+use sqlx::AssertSqlSafe;
 use tokio::time::sleep;
 
 use crate::database::{Database, Kind, Pool};
+use crate::support::Tally;
 
 const STORES: usize = 8;
 const ROUNDS: usize = 5;
@@ -29,15 +30,6 @@ fn limiter(store: SqlStoreBuilder, mode: OnStoreError) -> Limiter {
         .store(store.deadline(DEADLINE).build())
         .on_store_error(mode);
     limiter.build().expect("it is built")
-}
-
-/// A pool as a user has it who sets nothing.
-async fn plain_pool(database: &Database) -> Pool {
-    match database.kind {
-        Kind::Postgres => Pool::Postgres(PgPool::connect(&database.url).await.expect("it connects")),
-        Kind::MariaDb => Pool::MariaDb(MySqlPool::connect(&database.url).await.expect("it connects")),
-        Kind::Sqlite => unreachable!("it has no connection that another one could end"),
-    }
 }
 
 /// Ends all connections to the database but that of `pool`, which has one.
@@ -72,9 +64,9 @@ async fn f_31_a_connection_that_is_killed_while_idle_costs_no_call(#[case] kind:
     for mode in [OnStoreError::Closed, OnStoreError::Local] {
         let mut limiters = Vec::new();
         for _ in 0..STORES {
-            limiters.push(limiter(plain_pool(&database).await.store(), mode));
+            limiters.push(limiter(database.plain_pool().await.store(), mode));
         }
-        let (mut admitted, mut refused, mut alone, mut undecided) = (0, 0, 0, 0);
+        let mut tally = Tally::default();
         for round in 0..=ROUNDS {
             if round > 0 {
                 kill(&killer).await;
@@ -87,25 +79,11 @@ async fn f_31_a_connection_that_is_killed_while_idle_costs_no_call(#[case] kind:
                 })
                 .collect();
             for call in calls {
-                let answer = call.await.expect("no call panics");
-                let decision = match &answer {
-                    Ok(permit) => permit.decision(),
-                    Err(refused) => refused.decision(),
-                };
-                match (decision.map(|decision| decision.decided_by), &answer) {
-                    (Some(DecidedBy::Store), Ok(_)) => admitted += 1,
-                    (Some(DecidedBy::Store), Err(_)) => refused += 1,
-                    (Some(_), _) => alone += 1,
-                    (None, _) => undecided += 1,
-                }
+                tally.enter(&call.await.expect("no call panics"));
             }
         }
-        println!(
-            "F-31 {kind:?}, {mode:?}, connections killed {ROUNDS} times: {admitted} admitted, {refused} refused, {alone} decided \
-             alone, {undecided} undecided"
-        );
-        let right = (COUNT, STORES * (ROUNDS + 1) - COUNT, 0, 0);
-        assert_eq!((admitted, refused, alone, undecided), right);
+        println!("F-31 {kind:?}, {mode:?}, connections killed {ROUNDS} times: {tally:?}");
+        assert_eq!(tally, Tally::by_store(STORES * (ROUNDS + 1), COUNT));
     }
 }
 
@@ -120,28 +98,17 @@ fn f_31_a_pool_that_outlives_its_runtimes_is_decided_by_the_database(#[case] kin
     let first = runtime();
     let (database, pool) = first.block_on(async {
         let database = Database::with_table(kind).await;
-        let pool = match kind {
-            Kind::Sqlite => database.pool(4).await,
-            _ => plain_pool(&database).await,
-        };
+        let pool = database.plain_pool().await;
         (database, pool)
     });
     let limiter = limiter(pool.store(), OnStoreError::Local);
     drop(first);
-    let (mut admitted, mut alone) = (0, 0);
+    let mut tally = Tally::default();
     for _ in 0..RUNTIMES {
-        let answer = runtime().block_on(limiter.check(rule("static")));
-        admitted += usize::from(answer.is_ok());
-        let decision = match &answer {
-            Ok(permit) => permit.decision(),
-            Err(refused) => refused.decision(),
-        };
-        alone += usize::from(decision.map(|decision| decision.decided_by) != Some(DecidedBy::Store));
+        tally.enter(&runtime().block_on(limiter.check(rule("static"))));
     }
-    println!(
-        "F-31 {kind:?}, a pool of {RUNTIMES} runtimes: {admitted} admitted of {COUNT}, {alone} not by the database"
-    );
-    assert_eq!((admitted, alone), (COUNT, 0));
+    println!("F-31 {kind:?}, a pool of {RUNTIMES} runtimes: {tally:?}");
+    assert_eq!(tally, Tally::by_store(RUNTIMES, COUNT));
     drop(database);
 }
 
@@ -154,7 +121,7 @@ fn f_69_nor_do_calls_hang_on_the_runtime_of_the_pool(#[case] kind: Kind) {
     let runtime = || tokio::runtime::Runtime::new().expect("there are threads");
     let (database, pool) = runtime().block_on(async {
         let database = Database::with_table(kind).await;
-        let pool = database.pool(8).await;
+        let pool = database.plain_pool().await;
         (database, pool)
     });
     let store = pool.store().deadline(Duration::from_secs(5)).build();

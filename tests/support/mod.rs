@@ -17,6 +17,7 @@ mod redis_sentinels;
 mod redis_server;
 mod shifted_clock;
 mod slot_move;
+mod tally;
 mod valkey_server;
 
 pub use self::fault_proxy::{Fault, FaultProxy, Weather};
@@ -28,4 +29,5 @@ pub use self::redis_nodes::{RedisNodes, eventually};
 pub use self::redis_sentinels::RedisSentinels;
 pub use self::redis_server::RedisServer;
 pub use self::slot_move::SlotMove;
+pub use self::tally::Tally;
 pub use self::valkey_server::ValkeyServer;

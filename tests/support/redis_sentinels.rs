@@ -88,6 +88,28 @@ impl RedisSentinels {
         port
     }
 
+    /// Has the replicas promoted in this order, and the primary of now never again.
+    pub fn prefer(&self, replicas: &[u16]) {
+        let priority = |port: u16, priority: usize| {
+            let set = format!("CONFIG SET replica-priority {priority}");
+            self.nodes.order(port, &set);
+        };
+        priority(self.primary_port(), 0);
+        let replicas: Vec<(u16, usize)> = replicas.iter().copied().zip(1..).collect();
+        replicas.iter().for_each(|(port, place)| priority(*port, *place));
+        let command = format!("SENTINEL REPLICAS {}", Self::SERVICE);
+        for sentinel in &self.sentinels {
+            eventually("a sentinel knows the priorities", FAILOVER, || {
+                let known: Vec<HashMap<String, String>> = self.nodes.ask(*sentinel, &command).ok()?;
+                let knows = |(port, place): &(u16, usize)| {
+                    let own = known.iter().find(|replica| replica["port"] == port.to_string());
+                    own.is_some_and(|replica| replica["slave-priority"] == place.to_string())
+                };
+                replicas.iter().all(knows).then_some(())
+            });
+        }
+    }
+
     /// Has a replica promoted, as an operator does. Gives the port of the old primary, which goes on for a while.
     pub fn begin_failover(&self) -> u16 {
         let port = self.primary_port();
@@ -206,8 +228,9 @@ impl RedisSentinels {
         for sentinel in &self.sentinels {
             let order = |command: &str| self.nodes.order(*sentinel, command);
             // They would find each other within two seconds, and replicas within ten. And they would ask for a sign of life
-            // no more often than it may be missing: of a busy server one sign is late, of a dead one all are.
-            order("SENTINEL DEBUG info-period 200 publish-period 200 ping-period 100 tilt-period 1000");
+            // no more often than it may be missing: of a busy server one sign is late, of a dead one all are. A replica
+            // is not promoted that was not heard of for five such times, and with the primary down it is asked once a second.
+            order("SENTINEL DEBUG info-period 200 publish-period 200 ping-period 250 tilt-period 1000");
             let service = Self::SERVICE;
             order(&format!("SENTINEL MONITOR {service} 127.0.0.1 {primary} 2"));
             order(&format!(

@@ -46,7 +46,8 @@ const SECOND: u64 = 1_000_000;
 /// Calls by two policies in the suite.
 const TWO_POLICIES: u64 = 2_000;
 
-/// Runs the whole suite against an empty store that decides by `clock`.
+/// Runs the whole suite against an empty store that decides by `clock`, but for what goes by no clock:
+/// [`check_dropped_futures`] and [`check_runtimes`].
 ///
 /// # Panics
 ///

@@ -53,7 +53,7 @@ pub async fn check_runtimes(store: Arc<dyn Store>, time: Duration) -> Runtimes {
         let (mut calls, mut ended) = (Calls::default(), 0);
         while Instant::now() < end {
             let next = Instant::now() + PERIOD;
-            calls.add(in_a_runtime(&store, ended % 2 == 0));
+            calls.add(in_a_runtime(&store));
             ended += 1;
             std::thread::sleep(next.saturating_duration_since(Instant::now()));
         }
@@ -77,16 +77,9 @@ pub async fn check_runtimes(store: Arc<dyn Store>, time: Duration) -> Runtimes {
 }
 
 /// Builds a runtime, makes calls in it, and drops it when some of them are answered.
-fn in_a_runtime(store: &Arc<dyn Store>, several_threads: bool) -> Calls {
-    let mut builder = match several_threads {
-        true => tokio::runtime::Builder::new_multi_thread(),
-        false => tokio::runtime::Builder::new_current_thread(),
-    };
-    let runtime = builder
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .expect("there are threads");
+fn in_a_runtime(store: &Arc<dyn Store>) -> Calls {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.expect("the system has what a runtime needs");
     runtime.block_on(async {
         let tasks: Vec<_> = (0..TOGETHER)
             .map(|_| {

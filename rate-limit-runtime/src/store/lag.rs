@@ -20,7 +20,7 @@ const ON_TIME: Duration = Duration::from_millis(5);
 pub(crate) struct Lag(AtomicU64);
 
 impl Lag {
-    fn total(&self) -> Duration {
+    pub(crate) fn total(&self) -> Duration {
         Duration::from_micros(self.0.load(Ordering::Relaxed))
     }
 

@@ -54,9 +54,15 @@ impl<'a> Callers<'a> {
         let child = Command::new(std::env::current_exe().expect("it has a path"))
             .args(["--ignored", "--exact", "under_fire::caller::calls", "--nocapture"])
             .envs(plan.written(process, self.folder.path()))
+            .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .spawn();
         self.children.push(child.expect("it ran a moment ago"));
+    }
+
+    /// Tells all processes to end, which may not have made all their calls.
+    pub(super) fn end(&mut self) {
+        self.children.iter_mut().for_each(|child| drop(child.stdin.take()));
     }
 
     /// Stops a process as `SIGSTOP` does, for so long.
@@ -159,6 +165,7 @@ impl Battle {
         let undecided: Vec<&Call> = self.calls.iter().filter(unexcused).collect();
         let of = self.count(|call| !excused(call));
         println!("{what}: {} of {of} undecided that must not be", undecided.len());
+        assert!(of > 100, "{of} calls show nothing");
         assert!(
             undecided.is_empty(),
             "{what}: {} of {of} undecided; the first: {:?}",
@@ -199,7 +206,11 @@ impl Battle {
             self.beyond()
         );
         let mut findings = self.checks().of(&self.calls);
+        let all = findings.len();
         findings.retain(|finding| !excused(finding));
+        if all > findings.len() {
+            println!("{what}: {} findings are excused", all - findings.len());
+        }
         assert!(findings.is_empty(), "{}: {:#?}", findings.len(), findings.first());
         assert!(admitted > self.calls.len() / 20 && refused > self.calls.len() / 20);
     }

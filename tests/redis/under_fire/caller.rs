@@ -53,6 +53,15 @@ impl Plan {
         [(URL, self.url.clone()), (PLAN, plan)]
     }
 
+    /// At the same rate, for so many times as long.
+    pub(super) fn prolonged(self, times: u32) -> Self {
+        Self {
+            calls: self.calls * times,
+            duration: self.duration * times,
+            ..self
+        }
+    }
+
     /// What is left of it after so much time.
     pub(super) fn after(&self, time: Duration) -> Self {
         let duration = self.duration.saturating_sub(time).max(Duration::from_millis(500));
@@ -78,6 +87,8 @@ struct Caller {
     window: Window,
     calls: u32,
     pause: Duration,
+    /// Whether they are told to end before they have made all calls.
+    ended: Arc<AtomicBool>,
 }
 
 impl Caller {
@@ -87,6 +98,9 @@ impl Caller {
         let mut due = Instant::now();
         let mut random = Random(u64::from(own + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         for _ in 0..self.calls.div_ceil(TASKS) {
+            if self.ended.load(Ordering::Relaxed) {
+                break;
+            }
             if Instant::now() >= due && random.one_in(2) {
                 due = Instant::now() + self.call(own).await;
             } else {
@@ -97,8 +111,8 @@ impl Caller {
     }
 
     /// As often as before, from runtimes of which each ends while its calls are under way.
-    fn calls_from_runtimes(self: &Arc<Self>, ended: &AtomicBool) {
-        while !ended.load(Ordering::Relaxed) {
+    fn calls_from_runtimes(self: &Arc<Self>) {
+        while !self.ended.load(Ordering::Relaxed) {
             let runtime = Runtime::new().expect("there are threads");
             for task in 0..TASKS {
                 let caller = Arc::clone(self);
@@ -195,6 +209,13 @@ async fn calls() {
         .store(Witness(store.expect("the server takes us")))
         .on_store_error(mode);
     let limiter = limiter.build().expect("nothing is wrong with it");
+    let ended = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&ended);
+    std::thread::spawn(move || {
+        // The parent writes nothing: it closes.
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        told.store(true, Ordering::Relaxed);
+    });
     let caller = |process| {
         Arc::new(Caller {
             limiter: limiter.clone(),
@@ -206,13 +227,13 @@ async fn calls() {
             },
             calls: number(4),
             pause: time(5) * TASKS / number(4),
+            ended: Arc::clone(&ended),
         })
     };
     let (caller, ending) = (caller(number(0)), caller(number(0) + ENDING));
-    let ended = Arc::new(AtomicBool::new(false));
     let runtimes = (plan[7] == "true").then(|| {
-        let (ending, ended) = (Arc::clone(&ending), Arc::clone(&ended));
-        std::thread::spawn(move || ending.calls_from_runtimes(&ended))
+        let ending = Arc::clone(&ending);
+        std::thread::spawn(move || ending.calls_from_runtimes())
     });
     let tasks: Vec<_> = (0..TASKS)
         .map(|task| tokio::spawn(Arc::clone(&caller).calls(task)))

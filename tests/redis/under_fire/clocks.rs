@@ -1,47 +1,53 @@
 //! Servers whose clocks are 5 s apart, of which one follows the other as the primary.
+//!
+//! What a server has from one that is ahead of it counts for a window from the promotion on, and no longer: so a client may be
+//! refused for one window more. What it has from one that is behind is forgotten, as by a failover.
 
-use rate_limit::OnStoreError;
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::SECOND;
 use super::battle::Battle;
-use super::caller::Plan;
-use super::{SECOND, plan};
-use crate::common::ms;
+use super::topologies::{AWARE, closed, end};
 use crate::support::RedisSentinels;
 use crate::support::history::{Disturbance, Finding, monotonic};
 
 /// Of the primary, the next one and the one after it: the time goes back by 5 s and then on by 10.
 const OFFSETS: [i32; 3] = [0, -5, 5];
-/// After a promotion the old primary may admit for so long, in microseconds.
-const AWARE: u64 = 1_500_000;
 /// The ticks at which the primary changes.
-const CHANGES: [u32; 2] = [25, 125];
+const CHANGES: [u32; 2] = [25, 100];
 
-/// What a server has from one that is ahead counts for a window from then on, and no longer: a client may be refused for one
-/// window more.
+fn assert_apart(sentinels: &RedisSentinels) {
+    for (port, offset) in sentinels.server_ports().iter().zip(OFFSETS) {
+        let (told, _): (i64, i64) = sentinels.nodes().ask(*port, "TIME").expect("it tells the time");
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later");
+        let off = told - now.as_secs() as i64 - i64::from(offset);
+        assert!(off.abs() <= 1, "the clock of {port} is off by {off} s");
+    }
+}
+
 #[test]
 fn a_clock_that_steps_with_a_failover_costs_the_count_or_a_window() {
     let sentinels = RedisSentinels::start_with_clocks(OFFSETS);
+    assert_apart(&sentinels);
     sentinels.set_down_after(3_000);
     let ports = sentinels.server_ports().to_vec();
-    // The next in turn is the one that sentinels like best.
-    sentinels.nodes().order(ports[1], "CONFIG SET replica-priority 10");
-    let plan = Plan {
-        deadline: ms(500),
-        ..plan(sentinels.url(), OnStoreError::Closed, SECOND, ms(6_500))
-    };
-    let mut changes = CHANGES.into_iter().peekable();
+    sentinels.prefer(&ports[1..]);
+    let plan = closed(sentinels.url());
+    let mut changes = CHANGES.into_iter().zip([ports[1], ports[2]]).peekable();
+    let mut until = u64::MAX;
     let battle = Battle::of(&plan, |tick, callers| {
-        changes.next_if(|change| *change <= tick)?;
+        if monotonic() > until {
+            callers.end();
+        }
+        let (_, next) = changes.next_if(|(change, _)| *change <= tick)?;
         let from = monotonic();
         let old = sentinels.begin_failover();
-        let new = sentinels.wait_for_failover(old);
+        assert_eq!(sentinels.wait_for_failover(old), next);
         let promoted = monotonic();
-        if old == ports[0] {
-            assert_eq!(new, ports[1]);
-            sentinels.nodes().order(ports[0], "CONFIG SET replica-priority 0");
+        if next == ports[1] {
             callers.start_another();
         } else {
-            assert_eq!(new, ports[2]);
+            until = end(promoted);
         }
         Some(Disturbance {
             from,
@@ -50,12 +56,11 @@ fn a_clock_that_steps_with_a_failover_costs_the_count_or_a_window() {
         })
     });
     assert_eq!(battle.disturbances.len(), CHANGES.len());
-    let window = SECOND.length;
     battle.assert_correct_but("clocks 5 s apart", |finding| {
         let (Finding::Unjustified { refused, .. } | Finding::BrokenHint { refused, .. }) = finding else {
             return false;
         };
         let steps = &mut battle.disturbances.iter();
-        steps.any(|step| (step.from..=step.until + window).contains(&refused.sent_at))
+        steps.any(|step| (step.from..=step.until + SECOND.length).contains(&refused.sent_at))
     });
 }

@@ -12,37 +12,53 @@ use rate_limit::OnStoreError;
 
 use super::battle::Battle;
 use super::caller::Plan;
-use super::{SECOND, plan};
+use super::{SECOND, plan, scale};
 use crate::common::ms;
 use crate::support::history::{Disturbance, monotonic};
 use crate::support::{RedisCluster, RedisSentinels};
 
 /// After a promotion the old primary may admit for so long, in microseconds.
-const AWARE: u64 = 1_500_000;
+pub(super) const AWARE: u64 = 1_500_000;
 /// And calls may be undecided for so long.
 const DECIDED: u64 = 3_000_000;
 /// The tick at which the primary changes.
 const CHANGE: u32 = 25;
-/// Before a call that is undecided, what it waits for may have happened.
-const DEADLINE: Duration = ms(500);
+/// The decisions of a battle would take so long: that is their rate, however long a failover takes.
+const RATE: Duration = ms(5_000);
+/// How many times as long the processes go on at most.
+const PATIENCE: u32 = 12;
+/// More than a busy machine adds.
+const DEADLINE: Duration = ms(1_000);
 
-fn closed(url: String, duration: Duration) -> Plan {
-    Plan {
+/// Processes that refuse where the store does not decide.
+pub(super) fn closed(url: String) -> Plan {
+    let plan = Plan {
         deadline: DEADLINE,
-        ..plan(url, OnStoreError::Closed, SECOND, duration)
-    }
+        ..plan(url, OnStoreError::Closed, SECOND, RATE * scale())
+    };
+    plan.prolonged(PATIENCE)
+}
+
+/// Until when the processes go on after a promotion at this time.
+pub(super) fn end(promoted: u64) -> u64 {
+    promoted + DECIDED + 1_000_000 * u64::from(scale())
 }
 
 /// Changes the primary once. `change` returns when the new one was promoted, as all know who are asked for it.
 fn battle(plan: &Plan, what: &str, change: impl FnOnce()) {
     let mut change = Some(change);
+    let mut until = u64::MAX;
     let battle = Battle::of(plan, |tick, callers| {
+        if monotonic() > until {
+            callers.end();
+        }
         let change = change.take_if(|_| tick >= CHANGE)?;
         let from = monotonic();
         change();
         let promoted = monotonic();
         println!("{what}: promoted after {} ms", (promoted - from) / 1_000);
         callers.start_another();
+        until = end(promoted);
         Some(Disturbance {
             from,
             until: promoted + AWARE,
@@ -53,6 +69,7 @@ fn battle(plan: &Plan, what: &str, change: impl FnOnce()) {
         panic!("the primary has changed once: {:?}", battle.disturbances);
     };
     battle.assert_correct(what);
+    // What was sent before, and was on its way when the primary went.
     let deadline = DEADLINE.as_micros() as u64;
     battle.assert_decided_but(&[change.from - deadline..=change.until - AWARE + DECIDED], what);
 }
@@ -62,21 +79,17 @@ fn f_67_a_failover_that_is_asked_for_is_followed_by_all() {
     let sentinels = RedisSentinels::start();
     sentinels.tell_old_primaries_late();
     sentinels.set_down_after(3_000);
-    battle(
-        &closed(sentinels.url(), ms(6_500)),
-        "a failover that is asked for",
-        || {
-            let old = sentinels.begin_failover();
-            sentinels.wait_for_failover(old);
-        },
-    );
+    battle(&closed(sentinels.url()), "a failover that is asked for", || {
+        let old = sentinels.begin_failover();
+        sentinels.wait_for_failover(old);
+    });
 }
 
 #[test]
 fn f_67_a_primary_that_was_stopped_and_goes_on_is_left() {
     let sentinels = RedisSentinels::start();
     sentinels.tell_old_primaries_late();
-    battle(&closed(sentinels.url(), ms(6_500)), "a primary that is stopped", || {
+    battle(&closed(sentinels.url()), "a primary that is stopped", || {
         let old = sentinels.primary_port();
         sentinels.pause(old);
         sentinels.wait_for_failover(old);
@@ -88,7 +101,7 @@ fn f_67_a_primary_that_was_stopped_and_goes_on_is_left() {
 fn f_67_a_primary_that_was_killed_and_comes_back_is_left() {
     let mut sentinels = RedisSentinels::start();
     sentinels.tell_old_primaries_late();
-    battle(&closed(sentinels.url(), ms(6_500)), "a primary that is killed", || {
+    battle(&closed(sentinels.url()), "a primary that is killed", || {
         let old = sentinels.kill_primary();
         sentinels.wait_for_failover(old);
         sentinels.restart(old);
@@ -99,7 +112,7 @@ fn f_67_a_primary_that_was_killed_and_comes_back_is_left() {
 #[test]
 fn f_67_a_primary_that_its_sentinels_cannot_reach_is_left() {
     let sentinels = RedisSentinels::start();
-    let plan = closed(sentinels.url_of_clients(), ms(6_000));
+    let plan = closed(sentinels.url_of_clients());
     battle(&plan, "a primary cut off from its sentinels", || {
         let old = sentinels.cut_off_primary();
         sentinels.wait_for_failover(old);
@@ -110,17 +123,13 @@ fn f_67_a_primary_that_its_sentinels_cannot_reach_is_left() {
 #[test]
 fn f_67_a_node_that_the_others_cannot_reach_is_left() {
     let cluster = RedisCluster::start();
-    battle(
-        &closed(cluster.url(), ms(6_000)),
-        "a node cut off from the others",
-        || {
-            let old = cluster.primaries()[0];
-            cluster
-                .nodes()
-                .order(old, "CONFIG SET cluster-require-full-coverage no");
-            cluster.cut_off(old);
-        },
-    );
+    battle(&closed(cluster.url()), "a node cut off from the others", || {
+        let old = cluster.primaries()[0];
+        cluster
+            .nodes()
+            .order(old, "CONFIG SET cluster-require-full-coverage no");
+        cluster.cut_off(old);
+    });
 }
 
 /// It takes no calls, and is the first to tell of the time before.
@@ -129,15 +138,11 @@ fn f_68_a_stale_node_that_answers_first_undoes_no_failover() {
     let cluster = Arc::new(RedisCluster::start());
     let ended = Arc::new(AtomicBool::new(false));
     let mut slow = Vec::new();
-    battle(
-        &closed(cluster.url(), ms(5_500)),
-        "a stale node that answers first",
-        || {
-            let old = cluster.primaries()[0];
-            cluster.cut_off(old);
-            slow = cluster.slow_down(cluster.ports().iter().copied().filter(|port| *port != old), &ended);
-        },
-    );
+    battle(&closed(cluster.url()), "a stale node that answers first", || {
+        let old = cluster.primaries()[0];
+        cluster.cut_off(old);
+        slow = cluster.slow_down(cluster.ports().iter().copied().filter(|port| *port != old), &ended);
+    });
     ended.store(true, Ordering::Relaxed);
     slow.into_iter()
         .for_each(|thread| thread.join().expect("it slowed a node"));

@@ -17,14 +17,18 @@ use crate::verdict::Verdict;
 /// How many script calls are under way before others wait for one of them to return. With one, client and server would take
 /// turns.
 const UNDER_WAY: usize = 4;
+/// How many may be under way in all. One that has as many keys as it may have gains nothing by waiting for another to return.
+const MOST_UNDER_WAY: usize = 16;
 /// How many keys a script call has at most, so that nobody else at the server waits for long.
 const KEYS: usize = 64;
 /// The part of the deadline that a call may be expected to wait in the line. One that would wait for longer is refused at once.
 const LINE_PART: u32 = 2;
 /// How many calls may wait whatever is expected of them: they go out with the next script calls.
 const SHORT_LINE: usize = UNDER_WAY * KEYS;
-/// The weight of what is known in the mean time for a call, beside the last batch.
-const KNOWN: u32 = 7;
+/// How many batches say how fast the line moves before any call is refused for it.
+const KNOWN: u32 = 2 * UNDER_WAY as u32;
+/// The part by which a batch makes the pace slower at the most: one that is late says little, and many in a row do.
+const SLOWER: u32 = 8;
 
 /// What one call charges.
 pub(super) type Charges = SmallVec<[Charge; 2]>;
@@ -47,8 +51,10 @@ struct State {
     under_way: usize,
     /// Empty unless as many are under way as may be.
     waiting: VecDeque<Waiting>,
+    /// How many have left the line, and have no answer yet.
+    carried: usize,
     pace: Pace,
-    /// Whether the lag of the process is measured, as it is while calls wait.
+    /// Whether the lag of the process is measured, as it is from when a call waits until none is under way.
     is_measured: bool,
 }
 
@@ -57,24 +63,36 @@ struct Waiting {
     answer: oneshot::Sender<Result<Verdict, StoreError>>,
 }
 
-/// How fast the line moves.
+/// How fast the line moves while this process runs.
 #[derive(Default)]
 struct Pace {
-    /// The mean time between two calls that were answered, while others waited.
+    /// The time between two calls that are answered, while others wait.
     a_call: Duration,
-    /// When the last batch returned, unless the line was empty since.
-    returned: Option<SystemInstant>,
+    /// How many batches it was reckoned by.
+    batches: u32,
+    /// When the last batch returned, and the lag of the process by then, unless the line was empty since.
+    returned: Option<(SystemInstant, Duration)>,
 }
 
 impl Pace {
-    fn note(&mut self, calls: usize, now: SystemInstant) {
-        if let Some(before) = self.returned.replace(now) {
-            let a_call = now.saturating_duration_since(before) / u32::try_from(calls).unwrap_or(u32::MAX).max(1);
-            self.a_call = (self.a_call * KNOWN + a_call) / (KNOWN + 1);
-        }
+    fn note(&mut self, calls: usize, now: SystemInstant, lag: Duration) {
+        let Some((before, lag_before)) = self.returned.replace((now, lag)) else {
+            return;
+        };
+        let took = now.saturating_duration_since(before).saturating_sub(lag - lag_before);
+        let a_call = took / u32::try_from(calls).unwrap_or(u32::MAX).max(1);
+        self.a_call = match self.batches {
+            0 => a_call,
+            _ => a_call.min(self.a_call + self.a_call / SLOWER),
+        };
+        self.batches = self.batches.saturating_add(1);
     }
 
+    /// Returns how long a call is expected to wait behind so many.
     fn wait(&self, calls: usize) -> Duration {
+        if self.batches < KNOWN {
+            return Duration::ZERO;
+        }
         self.a_call.saturating_mul(u32::try_from(calls).unwrap_or(u32::MAX))
     }
 }
@@ -118,23 +136,27 @@ impl Batcher {
                 state.under_way += 1;
                 None
             } else {
-                Some(state.wait(&charges, self.most, self.deadline / LINE_PART)?)
+                let answer = state.wait(&charges, self.most, self.deadline / LINE_PART)?;
+                let is_full = state.waiting.len() >= KEYS && state.under_way < MOST_UNDER_WAY;
+                state.under_way += usize::from(is_full);
+                Some((answer, is_full))
             }
         };
-        if let Some(answer) = waiting {
+        if let Some((answer, is_full)) = waiting {
             self.measure_lag(&line);
+            if is_full {
+                // It goes out as when another one returns.
+                drop(Turn::new(self, line.clone()));
+            }
             let answer = line.background().lag().wait(end, answer).await;
             return Ok(answer.ok_or(Undecided::InLine)?.unwrap_or_else(|_| Err(unanswered()))?);
         }
-        let turn = Turn {
-            batcher: Arc::clone(self),
-            line,
-        };
+        let turn = Turn::new(self, line);
         let mut answers = turn.line.send(smallvec![charges], end).await?;
         Ok(answers.pop().unwrap_or_else(|| Err(unanswered()))?)
     }
 
-    /// Has the lag of the process measured until no call waits any more.
+    /// Has the lag of the process measured until no call is under way any more.
     fn measure_lag(self: &Arc<Self>, line: &impl Line) {
         if std::mem::replace(&mut self.state().is_measured, true) {
             return;
@@ -142,7 +164,7 @@ impl Batcher {
         let (batcher, background, start) = (Arc::clone(self), Arc::clone(line.background()), Instant::now());
         line.background().spawn(async move {
             let measured = Measured(batcher);
-            let goes_on = || !measured.0.state().waiting.is_empty();
+            let goes_on = || measured.0.state().under_way > 0;
             background.lag().measure(start, goes_on).await;
         });
     }
@@ -162,7 +184,7 @@ impl State {
     ) -> Result<oneshot::Receiver<Result<Verdict, StoreError>>, Undecided> {
         let is_full = |state: &Self| {
             let calls = state.waiting.len();
-            calls >= most || calls >= SHORT_LINE && state.pace.wait(calls) > longest
+            calls + state.carried >= most || calls >= SHORT_LINE && state.pace.wait(calls) > longest
         };
         if is_full(self) {
             self.waiting.retain(|waiting| !waiting.answer.is_closed());
@@ -198,6 +220,7 @@ impl State {
             self.pace.returned = None;
             return None;
         }
+        self.carried += batch.len();
         Some(batch)
     }
 }
@@ -211,21 +234,33 @@ impl Drop for Measured {
     }
 }
 
+/// So many calls that have left the line, until their batch has returned, also when its runtime ends.
+struct Carried(Arc<Batcher>, usize);
+
+impl Drop for Carried {
+    fn drop(&mut self) {
+        self.0.state().carried -= self.1;
+    }
+}
+
 impl<L: Line> Drop for Turn<L> {
     fn drop(&mut self) {
         let Some(batch) = self.batcher.state().next() else {
             return;
         };
-        let turn = Self {
-            batcher: Arc::clone(&self.batcher),
-            line: self.line.clone(),
-        };
-        self.line.background().spawn(turn.carry(batch));
+        let turn = Self::new(&self.batcher, self.line.clone());
+        let carried = Carried(Arc::clone(&self.batcher), batch.len());
+        self.line.background().spawn(turn.carry(batch, carried));
     }
 }
 
 impl<L: Line> Turn<L> {
-    async fn carry(self, batch: Vec<Waiting>) {
+    fn new(batcher: &Arc<Batcher>, line: L) -> Self {
+        let batcher = Arc::clone(batcher);
+        Self { batcher, line }
+    }
+
+    async fn carry(self, batch: Vec<Waiting>, carried: Carried) {
         let (calls, callers): (Calls, Vec<_>) = batch
             .into_iter()
             .map(|waiting| (waiting.charges, waiting.answer))
@@ -233,7 +268,8 @@ impl<L: Line> Turn<L> {
         let end = Instant::now() + self.batcher.deadline;
         match self.line.send(calls, end).await {
             Ok(answers) => {
-                self.batcher.state().pace.note(callers.len(), SystemInstant::now());
+                let (now, lag) = (SystemInstant::now(), self.line.background().lag().total());
+                self.batcher.state().pace.note(callers.len(), now, lag);
                 for (caller, answer) in callers.into_iter().zip(answers) {
                     let _ = caller.send(answer);
                 }
@@ -244,6 +280,7 @@ impl<L: Line> Turn<L> {
                 }
             }
         }
+        drop(carried);
         // Whoever was answered and calls again goes out with the next.
         tokio::task::yield_now().await;
         drop(self);

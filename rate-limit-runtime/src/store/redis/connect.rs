@@ -34,6 +34,18 @@ enum Found {
     New(Connection, String),
 }
 
+impl Found {
+    /// Returns `false` if the link has left the server meanwhile, since another one is the primary now.
+    fn is_of_use(&self, link: &Link) -> bool {
+        match self {
+            Self::Suspected(_, generation) => {
+                matches!(&*link.state.borrow(), State::Suspect(_, suspected) if suspected == generation)
+            }
+            Self::New(_, address) => !link.target.has_left(address),
+        }
+    }
+}
+
 /// Attempts a step after the other, each for itself, until one is answered: by a new connection, or by the one that is suspected.
 pub(super) async fn keep_connecting(link: Weak<Link>) {
     let connecting = Connecting(link);
@@ -62,7 +74,8 @@ pub(super) async fn keep_connecting(link: Weak<Link>) {
         while let Ok(Some(answer)) = timeout_at(until, attempts.join_next()).await {
             let Some(link) = connecting.0.upgrade() else { return };
             match found(answer) {
-                Ok(found) => return up(&link, connecting, found),
+                Ok(found) if found.is_of_use(&link) => return up(&link, connecting, found),
+                Ok(_) => continue,
                 Err(error) => down(&link, error),
             }
             (until, failed) = (next, true);

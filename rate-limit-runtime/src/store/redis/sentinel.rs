@@ -2,13 +2,12 @@
 
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use futures_core::Stream as _;
 use redis::aio::PubSub;
-use redis::{ErrorKind, Msg, RedisError, RedisResult, Value};
+use redis::{ErrorKind, RedisError, RedisResult, Value};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
@@ -23,8 +22,8 @@ const ANSWER: Duration = Duration::from_millis(500);
 const OTHERS: Duration = Duration::from_millis(30);
 /// How often each sentinel is asked whether it knows another primary.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// The channel on which a sentinel tells that a failover has ended.
-const SWITCH: &str = "+switch-master";
+/// The channels on which a sentinel tells that there is a new primary: once it is promoted, and when the failover has ended.
+const NEWS: [&str; 2] = ["+promoted-slave", "+switch-master"];
 
 /// The sentinels of a service.
 #[derive(Clone, Debug)]
@@ -36,11 +35,12 @@ struct Inner {
     service: String,
     /// What is told to the primary, at whichever address.
     primary: Endpoint,
-    /// The highest epoch that a sentinel has told. Each failover has a higher one than all before.
-    epoch: AtomicU64,
+    /// The last primary that is known.
+    known: Mutex<Option<Named>>,
 }
 
-/// The primary that a sentinel names.
+/// The primary that a sentinel names. Each failover has a higher epoch than all before.
+#[derive(Clone, Debug, PartialEq)]
 struct Named {
     host: String,
     port: u16,
@@ -53,7 +53,7 @@ impl Sentinels {
             sentinels,
             service,
             primary,
-            epoch: AtomicU64::new(0),
+            known: Mutex::default(),
         }))
     }
 
@@ -67,7 +67,8 @@ impl Sentinels {
                 inner.primary_by(&mut sentinel.open().await?).await
             }));
         }
-        let (mut named, mut last, mut until): (Vec<Named>, _, _) = (Vec::new(), None, None);
+        let mut named: Vec<Named> = self.0.known().clone().into_iter().collect();
+        let (mut last, mut until) = (None, None);
         while let Some(answer) = match until {
             Some(until) => timeout_at(until, asked.join_next()).await.unwrap_or(None),
             None => asked.join_next().await,
@@ -82,11 +83,13 @@ impl Sentinels {
             }
         }
         let epoch = named.iter().map(|primary| primary.epoch).max().unwrap_or_default();
-        self.0.epoch.fetch_max(epoch, Ordering::AcqRel);
-        // Those that tell no epoch may name several.
-        for primary in named.into_iter().filter(|primary| primary.epoch == epoch) {
-            match self.open_at(primary).await {
-                Ok(opened) => return Ok(opened),
+        // Where none tells an epoch, all do the same.
+        for primary in named.into_iter().filter(|primary| primary.epoch == epoch).rev() {
+            match self.open_at(&primary).await {
+                Ok(opened) => {
+                    self.0.learn(primary, true);
+                    return Ok(opened);
+                }
                 Err(error) => last = Some(error),
             }
         }
@@ -94,14 +97,22 @@ impl Sentinels {
     }
 
     /// A server that a failover has just made the primary may not know of it yet.
-    async fn open_at(&self, Named { host, port, .. }: Named) -> RedisResult<(Connection, String)> {
-        let server = self.0.primary.at(host, port);
+    async fn open_at(&self, primary: &Named) -> RedisResult<(Connection, String)> {
+        let server = self.0.at(primary);
         let mut connection = server.open().await?;
         let role: Vec<Value> = redis::from_redis_value(connection.send(&redis::cmd("ROLE")).await?)?;
         match role.first() {
             Some(Value::BulkString(role)) if role == b"master" => Ok((connection, server.name())),
             _ => Err((ErrorKind::Io, "the server that sentinels name is no primary").into()),
         }
+    }
+
+    /// Returns `true` if the server at this address was the primary and another one is now.
+    pub(super) fn has_left(&self, address: &str) -> bool {
+        self.0
+            .known()
+            .as_ref()
+            .is_some_and(|known| self.0.at(known).name() != address)
     }
 
     /// Has the link follow failovers for as long as it exists: each sentinel is listened to, and asked at intervals.
@@ -122,81 +133,82 @@ impl Sentinels {
 }
 
 impl Inner {
+    fn at(&self, primary: &Named) -> Endpoint {
+        self.primary.at(primary.host.clone(), primary.port)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Option<Named>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps what a sentinel has told, unless it is of before what is known. `is_news` says that it has just changed, which tells where
+    /// sentinels tell no epoch. Returns `true` if another one is the primary now.
+    fn learn(&self, primary: Named, is_news: bool) -> bool {
+        let mut known = self.known();
+        let is_newer = known
+            .as_ref()
+            .is_none_or(|known| primary.epoch > known.epoch || is_news && primary.epoch == known.epoch);
+        let changed = is_newer && known.as_ref() != Some(&primary);
+        if changed {
+            *known = Some(primary);
+        }
+        changed
+    }
+
     async fn watch_by(&self, sentinel: &Endpoint, link: &Weak<Link>) -> RedisResult<()> {
         let mut connection = timeout(ANSWER, sentinel.open()).await.map_err(|_| unanswered())??;
         let mut news = PubSub::new(sentinel.info.redis_settings(), sentinel.stream().await?).await?;
-        timeout(ANSWER, news.subscribe(SWITCH))
+        timeout(ANSWER, news.subscribe(&NEWS))
             .await
             .map_err(|_| unanswered())??;
         let mut news = pin!(news.into_on_message());
+        let mut is_news = false;
         loop {
             let primary = timeout(ANSWER, self.primary_by(&mut connection)).await;
             let primary = primary.map_err(|_| unanswered())??;
-            let mut follow = None;
-            if self.epoch.fetch_max(primary.epoch, Ordering::AcqRel) < primary.epoch {
-                follow = Some(self.primary.at(primary.host, primary.port).name());
+            let Some(link) = link.upgrade() else { return Ok(()) };
+            let address = self.at(&primary).name();
+            if self.learn(primary, is_news) {
+                link.follow(&address);
             }
-            loop {
-                let Some(link) = link.upgrade() else { return Ok(()) };
-                if let Some(address) = follow {
-                    link.follow(&address);
-                }
-                drop(link);
-                let next = poll_fn(|context| news.as_mut().poll_next(context));
-                match timeout(jittered(INTERVAL), next).await {
-                    Ok(Some(news)) => follow = self.new_primary(&news),
-                    Ok(None) => return Err(unanswered()),
-                    Err(_) => break,
-                }
-            }
+            drop(link);
+            let next = poll_fn(|context| news.as_mut().poll_next(context));
+            is_news = match timeout(jittered(INTERVAL), next).await {
+                Ok(Some(_)) => true,
+                Ok(None) => return Err(unanswered()),
+                Err(_) => false,
+            };
         }
     }
 
-    /// Asks a sentinel for the primary. One that does not tell the epoch, as servers that only resemble sentinels, is asked for the address
-    /// alone.
+    /// Asks a sentinel for the primary. The epoch is asked for first: it rises when the new primary is promoted, at which time the address
+    /// changes that is told to clients. What only resembles a sentinel may tell none.
     async fn primary_by(&self, sentinel: &mut Connection) -> RedisResult<Named> {
         let ask = |of: &str| {
             let mut cmd = redis::cmd("SENTINEL");
             cmd.arg(of).arg(&self.service);
             cmd
         };
-        let told = sentinel.send(&ask("MASTER")).await;
-        let told = told.and_then(|told| Ok(redis::from_redis_value::<Vec<(String, String)>>(told)?));
-        if let Some(primary) = told.ok().as_deref().and_then(read) {
-            return Ok(primary);
-        }
+        let fields = sentinel.send(&ask("MASTER")).await;
+        let fields = fields.and_then(|fields| Ok(redis::from_redis_value::<Vec<(String, String)>>(fields)?));
+        let epoch = fields.ok().and_then(|fields| {
+            let (_, epoch) = fields.into_iter().find(|(field, _)| field == "config-epoch")?;
+            epoch.parse().ok()
+        });
         let address = sentinel.send(&ask("GET-MASTER-ADDR-BY-NAME")).await?;
         let address: Option<(String, u16)> = redis::from_redis_value(address)?;
-        let unknown = || {
+        let (host, port) = address.ok_or_else(|| {
             RedisError::from((
                 ErrorKind::InvalidClientConfig,
                 "the sentinels know no service of this name",
             ))
-        };
-        let (host, port) = address.ok_or_else(unknown)?;
-        Ok(Named { host, port, epoch: 0 })
+        })?;
+        Ok(Named {
+            host,
+            port,
+            epoch: epoch.unwrap_or_default(),
+        })
     }
-
-    /// Reads what a sentinel tells when a failover has ended: `SERVICE HOST PORT NEW-HOST NEW-PORT`.
-    fn new_primary(&self, news: &Msg) -> Option<String> {
-        let text: String = news.get_payload().ok()?;
-        let (service, addresses) = text.split_once(' ')?;
-        let [_, _, host, port] = addresses.split(' ').collect::<Vec<_>>()[..] else {
-            return None;
-        };
-        let port = port.parse().ok()?;
-        (service == self.service).then(|| self.primary.at(host.to_owned(), port).name())
-    }
-}
-
-/// Reads what `SENTINEL MASTER` answers.
-fn read(told: &[(String, String)]) -> Option<Named> {
-    let field = |name: &str| told.iter().find(|(field, _)| field == name).map(|(_, value)| value);
-    Some(Named {
-        host: field("ip")?.clone(),
-        port: field("port")?.parse().ok()?,
-        epoch: field("config-epoch")?.parse().ok()?,
-    })
 }
 
 fn unanswered() -> RedisError {

@@ -25,6 +25,15 @@ impl Target {
             Self::Primary(sentinels) => sentinels.open().await,
         }
     }
+
+    /// Returns `true` if the server at this address is the primary no more.
+    pub(super) fn has_left(&self, address: &str) -> bool {
+        match self {
+            Self::Server(server) => server.name() != address,
+            #[cfg(feature = "redis-sentinel")]
+            Self::Primary(sentinels) => sentinels.has_left(address),
+        }
+    }
 }
 
 /// What a URL says.
