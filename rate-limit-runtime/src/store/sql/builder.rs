@@ -4,10 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(any(feature = "sql-mysql", feature = "sql-postgres"))]
 use super::breaker::Breaker;
 #[cfg(feature = "sql-mysql")]
 use super::mysql;
-use super::pool::{Connections, History};
+#[cfg(any(feature = "sql-mysql", feature = "sql-postgres"))]
+use super::pool::Connections;
+use super::pool::History;
 #[cfg(feature = "sql-postgres")]
 use super::postgres;
 #[cfg(feature = "sql-sqlite")]

@@ -1,10 +1,18 @@
 //! Token buckets in a SQL database, also in the caller's transaction.
 
+#[cfg_attr(
+    not(any(feature = "sql-mysql", feature = "sql-postgres")),
+    allow(dead_code, reason = "SQLite has no server")
+)]
 mod breaker;
 mod builder;
 mod connection;
 #[cfg(feature = "sql-mysql")]
 mod mysql;
+#[cfg_attr(
+    not(any(feature = "sql-mysql", feature = "sql-postgres")),
+    allow(dead_code, reason = "SQLite has no server")
+)]
 mod pool;
 #[cfg(feature = "sql-postgres")]
 mod postgres;
@@ -12,6 +20,10 @@ mod retry;
 mod row;
 #[cfg(feature = "sql-sqlite")]
 mod sqlite;
+#[cfg_attr(
+    not(any(feature = "sql-mysql", feature = "sql-postgres")),
+    allow(dead_code, reason = "SQLite has no server")
+)]
 mod trouble;
 
 use std::fmt;
