@@ -139,11 +139,14 @@ impl Batcher {
                 let answer = state.wait(&charges, self.most, self.deadline / LINE_PART)?;
                 let is_full = state.waiting.len() >= KEYS && state.under_way < MOST_UNDER_WAY;
                 state.under_way += usize::from(is_full);
-                Some((answer, is_full))
+                let is_measured = std::mem::replace(&mut state.is_measured, true);
+                Some((answer, is_full, is_measured))
             }
         };
-        if let Some((answer, is_full)) = waiting {
-            self.measure_lag(&line);
+        if let Some((answer, is_full, is_measured)) = waiting {
+            if !is_measured {
+                self.measure_lag(&line);
+            }
             if is_full {
                 // It goes out as when another one returns.
                 drop(Turn::new(self, line.clone()));
@@ -158,9 +161,6 @@ impl Batcher {
 
     /// Has the lag of the process measured until no call is under way any more.
     fn measure_lag(self: &Arc<Self>, line: &impl Line) {
-        if std::mem::replace(&mut self.state().is_measured, true) {
-            return;
-        }
         let (batcher, background, start) = (Arc::clone(self), Arc::clone(line.background()), Instant::now());
         line.background().spawn(async move {
             let measured = Measured(batcher);

@@ -90,11 +90,7 @@ async fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
     let mut failure = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
     while let Some(attempt) = attempts.join_next().await {
         match attempt.map_err(io::Error::other).and_then(|connected| connected) {
-            Ok(stream) => {
-                // A call is one small write, which waits for no further ones.
-                stream.set_nodelay(true)?;
-                return Ok(stream);
-            }
+            Ok(stream) => return Ok(stream),
             Err(error) => failure = error,
         }
     }
