@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 type Pending<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// The answer of a store: a future that is boxed only if there is something to wait for.
-#[must_use = "a reply does nothing unless awaited"]
+#[must_use = "a reply tells its answer when it is awaited"]
 pub struct Reply<T>(State<T>);
 
 enum State<T> {

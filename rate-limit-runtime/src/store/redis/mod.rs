@@ -54,12 +54,16 @@ use crate::verdict::Verdict;
 /// on a cluster.
 ///
 /// Each decision is made in one script call by the server's own clock, and ends within a [deadline](RedisStoreBuilder::deadline). While
-/// four calls are under way to one server, further ones wait until one of them returns, and go out together. A key that was refused is
-/// refused again without asking, [for up to a second](RedisStoreBuilder::deny_cache). A call that had no answer in time opens a breaker: no other is sent before the server has
-/// answered one that asks in the background. The store needs the Tokio runtime; it holds one connection to each server, which it makes
-/// anew in the background when it is lost. What is kept of a client is a hash and the times of its admitted calls, for at most two
-/// windows after the last. Beside the counters lie the [names](Self::rules) of the functions
-/// and the policies that they are judged by.
+/// four calls are under way to one server, further ones wait until one of them returns or until they fill a script call, and go
+/// out together. A key that was refused is refused again without asking, [for up to a second](RedisStoreBuilder::deny_cache). A server
+/// that sends nothing until a deadline ends opens a breaker: no call is sent before it has answered one that asks in the background.
+///
+/// The store needs the Tokio runtime. It holds one connection to each server, and one or two to each sentinel, on the runtime of its
+/// first call, or on a thread of its own once calls come from several runtimes. A connection that ends is made anew; the next call
+/// waits for it and is decided by the server. Settlements go on when their caller is gone; [`drain`](crate::Limiter::drain) waits for them.
+///
+/// What is kept of a client is a hash and the times of its admitted calls, for at most two windows after the last. Beside the
+/// counters lie the [names](Self::rules) of the functions and the policies that they are judged by.
 ///
 /// Replicas follow a primary asynchronously: when one takes over, calls that were admitted just before may be forgotten, so a key may
 /// admit its `count` once more for each failover. In a cluster the counters of a client lie in one slot. Rules of one call by different
@@ -411,7 +415,8 @@ impl RedisStoreBuilder {
         }
     }
 
-    /// How long a call may take before it counts as undecided, connecting included; 100 ms by default, and at most a day.
+    /// How long a call may take before it counts as undecided, connecting included; 100 ms by default, and at most a day. Time in which
+    /// the process itself did not run, as in a burst of requests, is not counted.
     pub fn deadline(self, deadline: Duration) -> Self {
         Self {
             deadline: deadline.min(runtime::MAX_DEADLINE),
@@ -420,7 +425,8 @@ impl RedisStoreBuilder {
     }
 
     /// How many calls may be under way to one server at once, or wait to go out together; 10,000 by default, which takes some 3 MB. One
-    /// more is undecided at once.
+    /// more is undecided at once. So is one that would wait for longer than half of the deadline, by how fast the last ones
+    /// were answered.
     pub fn max_in_flight(self, calls: usize) -> Self {
         Self {
             most: calls.max(1),
