@@ -10,8 +10,9 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 
 use super::connection::Connection;
-use super::link::{Link, State};
+use super::link::Link;
 use super::script::Scripts;
+use super::state::State;
 use super::target::Target;
 use crate::store::runtime::{ATTEMPT, FIRST_PAUSE, LONGEST_PAUSE, jittered};
 

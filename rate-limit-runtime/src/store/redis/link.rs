@@ -1,6 +1,5 @@
 //! The connection to one server: multiplexed, and made anew in the background when it is lost or does not answer.
 
-use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
 use std::time::{Duration, Instant as SystemInstant};
@@ -15,6 +14,7 @@ use super::connection::AbortOnDrop;
 use super::connection::Connection;
 use super::failure::Failure;
 use super::script::Scripts;
+use super::state::State;
 use super::target::Target;
 use crate::observe;
 use crate::store::background::Background;
@@ -52,35 +52,6 @@ pub(super) struct Link {
     watch: SyncMutex<Option<AbortOnDrop>>,
     under_way: AtomicUsize,
     most: usize,
-}
-
-/// The breaker: it is closed in the first two, and open in the others until somebody answers in the background.
-#[derive(Clone)]
-pub(super) enum State {
-    /// There is no connection, and no attempt to make one has failed.
-    Connecting,
-    Up(Connection, u64),
-    /// The server did not answer in time. No call is sent before it answers, over this connection or over another.
-    Suspect(Connection, u64),
-    /// The last attempt failed; the next is under way or will be.
-    Down(RedisError),
-}
-
-impl fmt::Debug for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Connecting => "Connecting",
-            Self::Up(..) => "Up",
-            Self::Suspect(..) => "Suspect",
-            Self::Down(_) => "Down",
-        })
-    }
-}
-
-impl State {
-    const fn is_open(&self) -> bool {
-        matches!(self, Self::Suspect(..) | Self::Down(_))
-    }
 }
 
 impl Drop for Link {

@@ -6,7 +6,7 @@ use redis::{Cmd, Value};
 use tokio::time::Instant;
 
 #[cfg(feature = "redis-cluster")]
-use super::cluster::{self, Cluster};
+use super::cluster::Cluster;
 use super::failure::Failure;
 use super::link::Link;
 use super::script::Scripts;
@@ -15,6 +15,8 @@ use super::sentinel::Sentinels;
 #[cfg(feature = "redis-cluster")]
 use super::store_key::hash_tag;
 use super::target::{Location, Target};
+#[cfg(feature = "redis-cluster")]
+use super::topology;
 use crate::key::Client;
 use crate::store::background::Background;
 
@@ -84,7 +86,7 @@ impl Server {
         match self {
             Self::One(link) => link.ask(cmd, end).await,
             #[cfg(feature = "redis-cluster")]
-            Self::Cluster(cluster) => cluster.ask(cluster::slot(&hash_tag(client)), cmd, end).await,
+            Self::Cluster(cluster) => cluster.ask(topology::slot(&hash_tag(client)), cmd, end).await,
         }
     }
 
@@ -94,7 +96,7 @@ impl Server {
         match self {
             Self::One(link) => link.ask(cmd, end).await,
             #[cfg(feature = "redis-cluster")]
-            Self::Cluster(cluster) => cluster.ask(cluster::slot_of(key), cmd, end).await,
+            Self::Cluster(cluster) => cluster.ask(topology::slot_of(key), cmd, end).await,
         }
     }
 
@@ -123,7 +125,7 @@ impl Server {
         match self {
             Self::One(_) => true,
             #[cfg(feature = "redis-cluster")]
-            Self::Cluster(_) => cluster::slot(&hash_tag(one)) == cluster::slot(&hash_tag(other)),
+            Self::Cluster(_) => topology::slot(&hash_tag(one)) == topology::slot(&hash_tag(other)),
         }
     }
 }
