@@ -2,10 +2,8 @@
 
 use std::fmt;
 use std::num::NonZeroU32;
-#[cfg(feature = "admin")]
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use smallvec::{SmallVec, smallvec};
@@ -63,7 +61,8 @@ struct Inner {
     store: Arc<dyn Store>,
     /// The store, if it is the embedded one.
     embedded: Option<MemoryStore>,
-    fallback: MemoryStore,
+    /// Made when it is needed first, unless one was given: an embedded store never needs it.
+    fallback: OnceLock<MemoryStore>,
     on_store_error: OnStoreError,
     instances: NonZeroU32,
     /// Whether there are policies: most limiters have none, and take no lock.
@@ -85,7 +84,7 @@ impl Limiter {
     pub fn embedded() -> Self {
         Self::over(
             Arc::new(MemoryStore::new()),
-            MemoryStore::new(),
+            None,
             OnStoreError::default(),
             NonZeroU32::MIN,
             Policies::new(),
@@ -119,7 +118,7 @@ impl Limiter {
 
     fn over(
         store: Arc<dyn Store>,
-        fallback: MemoryStore,
+        fallback: Option<MemoryStore>,
         on_store_error: OnStoreError,
         instances: NonZeroU32,
         policies: Policies,
@@ -129,7 +128,7 @@ impl Limiter {
         Self(Arc::new(Inner {
             embedded: any.downcast_ref().cloned(),
             store,
-            fallback,
+            fallback: fallback.map_or_else(OnceLock::new, OnceLock::from),
             on_store_error,
             instances,
             has_policies: AtomicBool::new(!policies.is_empty()),
@@ -245,7 +244,9 @@ impl Limiter {
         let policy = Policy::sliding_window(1, Policy::MIN_WINDOW);
         let clear = |key| Settlement::new(key, policy, Change::Clear);
         let settlements: Vec<_> = Rule::all_counters(key).map(clear).collect();
-        let _ = self.0.fallback.settle(&settlements).await;
+        if let Some(fallback) = self.0.fallback.get() {
+            let _ = fallback.settle(&settlements).await;
+        }
         self.0.store.settle(&settlements).await?;
         #[cfg(feature = "admin")]
         observe::forgotten(self, key.client(), Some(&key.method()));
@@ -276,7 +277,9 @@ impl Limiter {
     ///
     /// [`StoreError`] if the store does not answer, or cannot forget anybody.
     pub async fn forget(&self, client: Client) -> Result<u64, StoreError> {
-        let _ = self.0.fallback.forget(client).await;
+        if let Some(fallback) = self.0.fallback.get() {
+            let _ = fallback.forget(client).await;
+        }
         let forgotten = self.0.store.forget(client).await?;
         #[cfg(feature = "admin")]
         observe::forgotten(self, client, None);
@@ -482,7 +485,7 @@ impl Limiter {
             }
             let mut charge = rule.charge();
             charge.policy = charge.policy.recorded_by_one_of(self.0.instances.get());
-            self.0.fallback.record(&charge)
+            self.fallback().record(&charge)
         });
         mirrored.collect()
     }
@@ -525,7 +528,7 @@ impl Limiter {
                 charge
             })
             .collect();
-        match self.0.fallback.charge(&charges) {
+        match self.fallback().charge(&charges) {
             // Its share is too small for the call, which the whole limit would admit.
             Verdict::Impossible { which } if rules[which].cost <= rules[which].policy.count() => {
                 Err(self.turn_away(RejectionKind::StoreUnavailable, &rules[which]))
@@ -630,7 +633,7 @@ impl Limiter {
     }
 
     pub(crate) fn fallback(&self) -> &MemoryStore {
-        &self.0.fallback
+        self.0.fallback.get_or_init(MemoryStore::new)
     }
 }
 
@@ -785,14 +788,13 @@ impl LimiterBuilder {
         key::check_secret().map_err(|error| BuildError::new(error.to_string()))?;
         let store = self.store.unwrap_or_else(|| Arc::new(MemoryStore::new()));
         refuse(unaccepted(&*store, &self.policies))?;
-        let fallback = self.fallback.unwrap_or_default();
         let any: &dyn std::any::Any = &*store;
         if !any.is::<MemoryStore>() {
             key::warn_without_secret();
         }
         Ok(Limiter::over(
             store,
-            fallback,
+            self.fallback,
             self.on_store_error,
             self.instances,
             self.policies,

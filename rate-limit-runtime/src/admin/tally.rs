@@ -1,8 +1,8 @@
 //! How the calls of each function were decided: in all, and in each of the last seconds.
 
 use std::array;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Once, OnceLock};
 
 use crate::decision::DecidedBy;
 use crate::method::Method;
@@ -12,27 +12,46 @@ use crate::rejection::RejectionKind;
 use crate::rule::Rule;
 
 /// The functions that were called, found without a lock. Beyond these no more are told apart: their names stand in the source of a program.
-pub(super) struct Tallies(Box<[OnceLock<Box<Tally>>]>);
+pub(super) struct Tallies {
+    functions: Box<[OnceLock<Box<Tally>>]>,
+    /// Whether the log says that there are more.
+    full: Once,
+}
 
 impl Tallies {
     const MOST: usize = 1_024;
 
     pub(super) fn new() -> Self {
-        Self((0..Self::MOST).map(|_| OnceLock::new()).collect())
+        Self {
+            functions: (0..Self::MOST).map(|_| OnceLock::new()).collect(),
+            full: Once::new(),
+        }
     }
 
     /// That of this function. The first call of a function makes it.
     pub(super) fn of(&self, method: &Method) -> Option<&Tally> {
         let first = method.hash() as usize % Self::MOST;
-        let (before, after) = self.0.split_at(first);
-        after.iter().chain(before).find_map(|place| {
+        let (before, after) = self.functions.split_at(first);
+        let tally = after.iter().chain(before).find_map(|place| {
             let tally = place.get_or_init(|| Box::new(Tally::new(*method)));
             (tally.method == *method).then_some(&**tally)
-        })
+        });
+        if tally.is_none() {
+            self.full.call_once(|| {
+                tracing::warn!(
+                    method = method.name(),
+                    "the admin page shows the first {} functions that were called; this one and later ones are limited, and not shown",
+                    Self::MOST
+                );
+            });
+        }
+        tally
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Tally> {
-        self.0.iter().filter_map(|place| place.get().map(|tally| &**tally))
+        self.functions
+            .iter()
+            .filter_map(|place| place.get().map(|tally| &**tally))
     }
 }
 
@@ -229,6 +248,8 @@ mod tests {
             assert!(tallies.of(method).is_some_and(|tally| tally.method == *method));
         }
         assert_eq!(tallies.iter().count(), Tallies::MOST);
+        assert!(!tallies.full.is_completed(), "F-73: nothing is left out so far");
         assert!(tallies.of(last).is_none());
+        assert!(tallies.full.is_completed(), "F-73: the log says so");
     }
 }

@@ -25,6 +25,8 @@ use crate::store::stored::{Pages, StoredCounter, StoredCounters, StoredRule, dec
 
 /// How many keys a server looks at for one page: few enough that no call waits for it.
 const LOOK_AT: u32 = 100;
+/// How many counters are asked for at once: calls of others wait for no more than these.
+const ASKED_AT_ONCE: usize = 8;
 
 impl RedisStore {
     /// All counters under the prefix, a page at a time, judged by the policies of these rules: those that [`rules`](Self::rules) tells, or
@@ -144,16 +146,20 @@ impl Scan {
     }
 
     async fn judge(&self, names: &[Vec<u8>]) -> Result<Vec<StoredCounter>, StoreError> {
-        let mut asked = JoinSet::new();
-        for name in names {
-            if let Some(key) = read_key(&self.store.0.prefix, name) {
+        let mut counters = Vec::with_capacity(names.len());
+        let keys: Vec<Key> = names
+            .iter()
+            .filter_map(|name| read_key(&self.store.0.prefix, name))
+            .collect();
+        for keys in keys.chunks(ASKED_AT_ONCE) {
+            let mut asked = JoinSet::new();
+            for key in keys {
                 let policy = self.policies.get(&key.method().hash()).copied();
-                asked.spawn(self.store.clone().stands(key, policy));
+                asked.spawn(self.store.clone().stands(*key, policy));
             }
-        }
-        let mut counters = Vec::with_capacity(asked.len());
-        while let Some(answer) = asked.join_next().await {
-            counters.push(answer.map_err(Failure::from)??);
+            while let Some(answer) = asked.join_next().await {
+                counters.push(answer.map_err(Failure::from)??);
+            }
         }
         Ok(counters)
     }

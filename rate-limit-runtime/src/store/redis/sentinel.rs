@@ -1,12 +1,13 @@
 //! A primary that sentinels know, also when another one takes its place.
 
 use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::Poll;
 use std::time::Duration;
 
 use futures_core::Stream as _;
-use redis::aio::PubSub;
+use redis::aio::{PubSub, PubSubStream};
 use redis::{ErrorKind, RedisError, RedisResult, Value};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
@@ -157,11 +158,8 @@ impl Inner {
 
     async fn watch_by(&self, sentinel: &Endpoint, link: &Weak<Link>) -> RedisResult<()> {
         let mut connection = timeout(ANSWER, sentinel.open()).await.map_err(|_| unanswered())??;
-        let mut news = PubSub::new(sentinel.info.redis_settings(), sentinel.stream().await?).await?;
-        timeout(ANSWER, news.subscribe(&NEWS))
-            .await
-            .map_err(|_| unanswered())??;
-        let mut news = pin!(news.into_on_message());
+        // One that lets nobody subscribe is asked at intervals alone.
+        let mut news = timeout(ANSWER, news_of(sentinel)).await.ok().and_then(RedisResult::ok);
         let mut is_news = false;
         loop {
             let primary = timeout(ANSWER, self.primary_by(&mut connection)).await;
@@ -172,7 +170,10 @@ impl Inner {
                 link.follow(&address);
             }
             drop(link);
-            let next = poll_fn(|context| news.as_mut().poll_next(context));
+            let next = poll_fn(|context| match &mut news {
+                Some(news) => news.as_mut().poll_next(context),
+                None => Poll::Pending,
+            });
             is_news = match timeout(jittered(INTERVAL), next).await {
                 Ok(Some(_)) => true,
                 Ok(None) => return Err(unanswered()),
@@ -209,6 +210,13 @@ impl Inner {
             epoch: epoch.unwrap_or_default(),
         })
     }
+}
+
+/// Subscribes to what a sentinel tells.
+async fn news_of(sentinel: &Endpoint) -> RedisResult<Pin<Box<PubSubStream>>> {
+    let mut news = PubSub::new(sentinel.info.redis_settings(), sentinel.stream().await?).await?;
+    news.subscribe(&NEWS).await?;
+    Ok(Box::pin(news.into_on_message()))
 }
 
 fn unanswered() -> RedisError {
