@@ -12,7 +12,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rate_limit::{Charge, Client, Key, Method, Policy, RedisStore, Store as _, StoreError, StoreErrorKind};
+use axum::Router;
+use axum::extract::Path;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use http::StatusCode;
+use http_body_util::Full;
+use rate_limit::{
+    Charge, Client, Key, Limiter, Method, Policy, RedisStore, Store as _, StoreError, StoreErrorKind, limit_per_time,
+};
+use tokio::task::JoinHandle;
+use tonic::Status;
+use tonic::codegen::Bytes;
+use tonic::server::Grpc;
+use tonic_prost::ProstCodec;
+use tower::{ServiceExt as _, service_fn};
 
 use self::process::{ANSWER, Process, URL};
 use self::support::{FaultProxy, RedisServer, Weather};
@@ -75,50 +89,109 @@ fn is_full(error: &StoreError) -> bool {
     error.kind() == StoreErrorKind::Unavailable && error.to_string().contains(FULL)
 }
 
-/// Reads from its input how many microseconds each task works.
+#[limit_per_time(1_000_000, "1m", key = id, on_store_error = closed)]
+async fn over_axum(Path(id): Path<usize>) -> impl IntoResponse {
+    id.to_string()
+}
+
+#[limit_per_time(1_000_000, "1m", key = request.get_ref(), on_store_error = closed)]
+async fn over_tonic(request: tonic::Request<String>) -> Result<tonic::Response<String>, Status> {
+    Ok(tonic::Response::new(request.into_inner()))
+}
+
+/// A request of each of so many tasks, all at once. Returns how many were undecided.
+async fn undecided_requests(over: &str) -> usize {
+    let app = Router::new().route("/{id}", get(over_axum));
+    let requests: Vec<JoinHandle<bool>> = (0..BURST)
+        .map(|id| match over {
+            "axum" => {
+                let request = app.clone().oneshot(request_of(id));
+                tokio::spawn(async move { request.await.is_ok_and(|response| response.status() == StatusCode::OK) })
+            }
+            _ => tokio::spawn(async move {
+                let mut server = Grpc::new(ProstCodec::<String, String>::default());
+                let response = server.unary(service_fn(over_tonic), grpc_request_of(id)).await;
+                !response.headers().contains_key("grpc-status")
+            }),
+        })
+        .collect();
+    let mut undecided = 0;
+    for request in requests {
+        undecided += usize::from(!request.await.expect("no call panics"));
+    }
+    undecided
+}
+
+fn request_of(id: usize) -> http::Request<axum::body::Body> {
+    let request = http::Request::get(format!("/{id}")).body(axum::body::Body::empty());
+    request.expect("it is a request")
+}
+
+/// A message: no compression, four bytes of length, then the field 1 with the text.
+fn grpc_request_of(id: usize) -> http::Request<Full<Bytes>> {
+    let text = id.to_string();
+    let mut message = vec![0, 0, 0, 0, 2 + text.len() as u8, 0x0a, text.len() as u8];
+    message.extend(text.as_bytes());
+    let request = http::Request::post("/burst").header("content-type", "application/grpc");
+    request.body(Full::new(message.into())).expect("it is a request")
+}
+
+/// Reads from its input over which framework its calls come, or how many microseconds each task works before it calls.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "run by the tests here"]
 async fn bursts_as_a_process() {
     let Ok(url) = std::env::var(URL) else { return };
     // A part of it is for what else the machine does.
     let store = store(&url, 4 * DEADLINE).await;
-    let mut work = String::new();
-    std::io::stdin().read_line(&mut work).expect("the parent writes text");
-    let work = Duration::from_micros(work.trim().parse().expect("it is a number"));
-    let answers = burst(&store, BURST, work).await;
-    let first = answers
-        .iter()
-        .find_map(|(answer, at)| Some((answer.as_ref().err()?, at)));
-    eprintln!("F-72 the first that is undecided: {first:?}");
-    println!(
-        "{ANSWER}{}",
-        answers.iter().filter(|(answer, _)| answer.is_err()).count()
-    );
+    let mut order = String::new();
+    std::io::stdin().read_line(&mut order).expect("the parent writes text");
+    let undecided = match order.trim() {
+        over @ ("axum" | "tonic") => {
+            let limiter = Limiter::builder()
+                .store(store)
+                .build()
+                .expect("nothing is wrong with it");
+            rate_limit::install(limiter).expect("it is the first");
+            undecided_requests(over).await
+        }
+        work => {
+            let work = Duration::from_micros(work.parse().expect("it is a number"));
+            let answers = burst(&store, BURST, work).await;
+            let first = answers
+                .iter()
+                .find_map(|(answer, at)| Some((answer.as_ref().err()?, at)));
+            eprintln!("F-72 the first that is undecided: {first:?}");
+            answers.iter().filter(|(answer, _)| answer.is_err()).count()
+        }
+    };
+    println!("{ANSWER}{undecided}");
 }
 
-fn undecided_of_processes(work: Duration) -> Vec<u32> {
+fn undecided_of_processes(order: &str) -> Vec<u32> {
     let _alone = alone();
     let server = RedisServer::start();
     let undecided: Vec<u32> = (0..PROCESSES)
         .map(|_| {
             let mut process = Process::start(&server, "bursts_as_a_process");
-            process.order(&work.as_micros().to_string());
+            process.order(order);
             process.answer()
         })
         .collect();
-    println!("F-72 {BURST} calls at once as the first of a process, {work:?} of work each: undecided {undecided:?}");
+    println!("F-72 {BURST} calls at once as the first of a process ({order}): undecided {undecided:?}");
     undecided
 }
 
 #[test]
 fn f_72_the_first_calls_of_a_process_are_all_decided() {
-    assert_eq!(undecided_of_processes(Duration::ZERO), [0; PROCESSES]);
+    for order in ["0", "axum", "tonic"] {
+        assert_eq!(undecided_of_processes(order), [0; PROCESSES], "{order}");
+    }
 }
 
-/// A service reads a request before it calls, so each task keeps a thread for a while, and answers wait behind all new tasks.
+/// As those of a service, which reads a request before it calls: no task goes on before all others have.
 #[test]
 fn f_72_so_are_those_of_tasks_that_work_before_they_call() {
-    assert_eq!(undecided_of_processes(Duration::from_micros(400)), [0; PROCESSES]);
+    assert_eq!(undecided_of_processes("400"), [0; PROCESSES]);
 }
 
 /// More than the process and the server decide within the deadline.
