@@ -59,6 +59,44 @@ async fn a_sentinel_that_is_gone_is_passed_over() {
     }
 }
 
+/// Those begin with a low epoch, and name another primary than the one of the highest that was known.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn f_67_sentinels_that_were_set_up_anew_are_believed() {
+    let sentinels = RedisSentinels::start();
+    let limiter = strict(store(&url(&sentinels, "main")).await);
+    let first = sentinels.begin_failover();
+    let (sentinels, second) = tokio::task::spawn_blocking(move || {
+        let second = sentinels.wait_for_failover(first);
+        (sentinels, second)
+    })
+    .await
+    .expect("a replica is promoted");
+    assert!(admits(&limiter, rule(9, "a")).await);
+    let third = sentinels
+        .server_ports()
+        .iter()
+        .find(|port| ![first, second].contains(port));
+    let third = *third.expect("there are three");
+    for sentinel in sentinels.sentinel_ports() {
+        let order = |command: &str| sentinels.nodes().order(*sentinel, command);
+        order("SENTINEL REMOVE main");
+        order(&format!("SENTINEL MONITOR main 127.0.0.1 {third} 2"));
+    }
+    sentinels.nodes().order(third, "REPLICAOF NO ONE");
+    sentinels.kill(second);
+    let mut decided_by_third = false;
+    for _ in 0..200 {
+        if limiter.check(rule(1_000, "b")).await.is_ok() {
+            decided_by_third = true;
+            break;
+        }
+        sleep(ms(20)).await;
+    }
+    assert!(decided_by_third, "the sentinels name {third}, and {second} is gone");
+    let keys: Vec<String> = sentinels.nodes().ask(third, "KEYS *:{*}").expect("it answers");
+    assert!(!keys.is_empty(), "it has decided");
+}
+
 #[tokio::test]
 async fn a_service_that_nobody_knows_is_told_at_the_start() {
     let sentinels = RedisSentinels::start();

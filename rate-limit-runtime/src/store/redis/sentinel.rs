@@ -59,7 +59,8 @@ impl Sentinels {
     }
 
     /// Opens a connection to the server that is the primary now: of all that sentinels name, the one of the highest epoch, since a
-    /// sentinel that was cut off names one that is the primary no more.
+    /// sentinel that was cut off names one that is the primary no more. If most of them answer, they are believed also where their epoch
+    /// is lower than before: sentinels that were set up anew begin with a low one.
     pub(super) async fn open(&self) -> RedisResult<(Connection, String)> {
         let mut asked = JoinSet::new();
         for sentinel in &self.0.sentinels {
@@ -68,8 +69,8 @@ impl Sentinels {
                 inner.primary_by(&mut sentinel.open().await?).await
             }));
         }
-        let mut named: Vec<Named> = self.0.known().clone().into_iter().collect();
-        let (mut last, mut until) = (None, None);
+        let before = self.0.known().clone();
+        let (mut named, mut last, mut until): (Vec<Named>, _, _) = (Vec::new(), None, None);
         while let Some(answer) = match until {
             Some(until) => timeout_at(until, asked.join_next()).await.unwrap_or(None),
             None => asked.join_next().await,
@@ -83,12 +84,19 @@ impl Sentinels {
                 _ => {}
             }
         }
-        let epoch = named.iter().map(|primary| primary.epoch).max().unwrap_or_default();
+        if named.len() <= self.0.sentinels.len() / 2 {
+            named.extend(before.clone());
+        }
+        let epoch = named.iter().map(|primary| primary.epoch).max();
         // Where none tells an epoch, all do the same.
-        for primary in named.into_iter().filter(|primary| primary.epoch == epoch).rev() {
+        for primary in named.into_iter().filter(|primary| Some(primary.epoch) == epoch) {
             match self.open_at(&primary).await {
                 Ok(opened) => {
-                    self.0.learn(primary, true);
+                    let mut known = self.0.known();
+                    // Unless a failover was heard of meanwhile.
+                    if *known == before {
+                        *known = Some(primary);
+                    }
                     return Ok(opened);
                 }
                 Err(error) => last = Some(error),
@@ -142,13 +150,13 @@ impl Inner {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps what a sentinel has told, unless it is of before what is known. `is_news` says that it has just changed, which tells where
-    /// sentinels tell no epoch. Returns `true` if another one is the primary now.
+    /// Keeps what a sentinel has told, unless it is of before what is known. `is_news` says that the sentinel has just told of a change.
+    /// Returns `true` if another server is the primary now.
     fn learn(&self, primary: Named, is_news: bool) -> bool {
         let mut known = self.known();
         let is_newer = known
             .as_ref()
-            .is_none_or(|known| primary.epoch > known.epoch || is_news && primary.epoch == known.epoch);
+            .is_none_or(|known| is_news || primary.epoch > known.epoch);
         let changed = is_newer && known.as_ref() != Some(&primary);
         if changed {
             *known = Some(primary);
