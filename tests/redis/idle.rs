@@ -138,6 +138,18 @@ async fn f_31_a_connection_that_is_dead_without_a_sign_costs_one_call() {
     assert!(undecided <= 2, "{undecided}");
 }
 
+/// A firewall forgets connections that are idle: such a one is tested before a call is written to it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn f_31_a_connection_that_died_without_a_sign_while_it_was_idle_costs_no_call() {
+    let server = RedisServer::start();
+    let proxy = FaultProxy::start(server.port()).await;
+    assert_decided(&proxy.url(), 2, "connections forgotten while idle", async || {
+        proxy.forget_connections();
+        sleep(ms(1_100)).await;
+    })
+    .await;
+}
+
 /// So is a static limiter that several tests share, each with a runtime of its own.
 #[test]
 fn f_31_a_limiter_that_outlives_its_runtimes_is_decided_by_the_server() {

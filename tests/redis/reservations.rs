@@ -54,7 +54,7 @@ async fn f_02_a_refused_call_that_is_dropped_at_any_poll_leaves_nothing_reserved
     let drops = std::env::var("F_02_DROPS").map_or(600, |drops| drops.parse().expect("it is a number"));
     for (round, deny_cache) in [Duration::ZERO, ms(1)].into_iter().enumerate() {
         let limiter = over(&cluster, deny_cache).await;
-        let (mut dropped, mut number, mut left_over) = (0, 1_000 * round, 0);
+        let (mut dropped, mut number, mut left_over) = (0, 100_000 * round, 0);
         while dropped < drops {
             let rules = used_up(&limiter, number).await;
             for polls in 0..20 {
