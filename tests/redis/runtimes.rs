@@ -1,13 +1,15 @@
 //! One store that several Tokio runtimes use, while some of them end: a runtime takes its tasks with it, and a
 //! connection whose driver was one of them.
 
+use std::future::Future as _;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
-use rate_limit::{RedisStore, contract};
-use tokio::runtime::Runtime;
+use rate_limit::{DecidedBy, Limiter, OnStoreError, RedisStore, contract};
+use tokio::runtime::{Builder, Runtime};
 
-use crate::common::ms;
+use crate::common::{ms, rule};
 use crate::support::{RedisCluster, RedisServer};
 
 const TIME: Duration = ms(2_000);
@@ -64,4 +66,52 @@ async fn f_02_on_a_cluster_a_dropped_future_is_charged_once_or_not_at_all() {
     let dropped = contract::check_dropped_futures(&*store(&cluster.url()).await).await;
     println!("F-02 on a cluster: {dropped} futures dropped");
     assert!(dropped > 500, "{dropped}");
+}
+
+/// Calls that were begun and are not polled any more, as those of a `select!` that has another branch run.
+#[tokio::test]
+async fn f_69_callers_that_are_not_polled_hold_up_nobody() {
+    let server = RedisServer::start();
+    let limiter = closed(&store(&server.url()).await);
+    let begun: Vec<_> = (0..40)
+        .map(|_| {
+            let mut call = Box::pin(limiter.check(rule(1_000, "begun")));
+            let _ = call.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            call
+        })
+        .collect();
+    for call in 0..10 {
+        let permit = limiter.check(rule(1_000, "others")).await;
+        let permit = permit.unwrap_or_else(|refused| panic!("{call}: {refused}"));
+        assert_eq!(
+            permit.decision().map(|decision| decision.decided_by),
+            Some(DecidedBy::Store)
+        );
+    }
+    drop(begun);
+}
+
+/// The connection is on a runtime that is there, and runs no task.
+#[test]
+fn f_69_a_runtime_that_stands_still_holds_up_no_other() {
+    let server = RedisServer::start();
+    let still = Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("it needs no thread");
+    let limiter = still.block_on(async { closed(&store(&server.url()).await) });
+    assert!(still.block_on(limiter.check(rule(1_000, "a"))).is_ok());
+    let other = Runtime::new().expect("there are threads");
+    for call in 0..10 {
+        let answer = other.block_on(limiter.check(rule(1_000, "a")));
+        assert!(answer.is_ok(), "{call}: {answer:?}");
+    }
+    drop(still);
+}
+
+fn closed(store: &Arc<RedisStore>) -> Limiter {
+    let limiter = Limiter::builder()
+        .store(RedisStore::clone(store))
+        .on_store_error(OnStoreError::Closed);
+    limiter.build().expect("nothing is wrong with it")
 }

@@ -3,10 +3,11 @@
 use std::time::Instant;
 
 use rate_limit::{RedisStore, RejectionKind};
+use tokio::runtime::Runtime;
 use tokio::time::sleep;
 
-use crate::common::{admits, asks_until_limited, assert_failed_over, ms, rule, store, strict};
-use crate::support::RedisSentinels;
+use crate::common::{admits, asks_until_limited, assert_failed_over, ms, remaining, rule, store, strict};
+use crate::support::{RedisSentinels, eventually};
 
 fn url(sentinels: &RedisSentinels, service: &str) -> String {
     format!("redis-sentinel://{}/{service}", sentinels.addresses())
@@ -95,6 +96,51 @@ async fn f_67_sentinels_that_were_set_up_anew_are_believed() {
     assert!(decided_by_third, "the sentinels name {third}, and {second} is gone");
     let keys: Vec<String> = sentinels.nodes().ask(third, "KEYS *:{*}").expect("it answers");
     assert!(!keys.is_empty(), "it has decided");
+}
+
+/// The thread of the store then follows failovers, also if the runtime that connected ends while nobody calls.
+#[test]
+fn f_69_a_failover_is_followed_after_the_runtime_that_connected_has_ended() {
+    let sentinels = RedisSentinels::start();
+    let first = Runtime::new().expect("there are threads");
+    let limiter = first.block_on(async { strict(store(&url(&sentinels, "main")).await) });
+    drop(first);
+    let second = Runtime::new().expect("there are threads");
+    assert!(second.block_on(admits(&limiter, rule(100, "before"))));
+    let old = sentinels.begin_failover();
+    let new = sentinels.wait_for_failover(old);
+    std::thread::sleep(ms(1_500));
+    for call in 0..10 {
+        assert_eq!(second.block_on(admits(&limiter, rule(5, "after"))), call < 5);
+    }
+    let keys: Vec<String> = sentinels.nodes().ask(new, "KEYS *:{*}").expect("it answers");
+    assert!(keys.len() >= 2, "the new primary has decided: {keys:?}");
+    second.block_on(limiter.drain());
+}
+
+/// What is under way when the last limiter is dropped is done, and a drain waits for no server for ever.
+#[test]
+fn f_69_settlements_outlive_their_limiter_and_a_drain_ends() {
+    let sentinels = RedisSentinels::start();
+    let runtime = Runtime::new().expect("there are threads");
+    let limiter = runtime.block_on(async { strict(store(&url(&sentinels, "main")).await) });
+    let permits: Vec<_> = (0..5)
+        .map(|_| runtime.block_on(limiter.check(rule(5, "refunded"))).expect("it fits"))
+        .collect();
+    for permit in permits {
+        // Polled once at the most.
+        runtime.block_on(async { tokio::time::timeout(ms(0), permit.refund()).await.ok() });
+    }
+    runtime.block_on(limiter.drain());
+    assert_eq!(runtime.block_on(remaining(&limiter, rule(5, "refunded"))), 5);
+    let permit = runtime.block_on(limiter.check(rule(5, "last"))).expect("it fits");
+    runtime.block_on(async { tokio::time::timeout(ms(0), permit.refund()).await.ok() });
+    drop(limiter);
+    let left = || -> Option<()> {
+        let again = runtime.block_on(async { strict(store(&url(&sentinels, "main")).await) });
+        (runtime.block_on(remaining(&again, rule(5, "last"))) == 5).then_some(())
+    };
+    eventually("the refund is done", ms(5_000), left);
 }
 
 #[tokio::test]

@@ -25,7 +25,7 @@ impl Lag {
     }
 
     /// Measures the lag of this runtime from `start` on, for as long as `goes_on` returns `true`.
-    pub(crate) async fn measure(&self, start: Instant, goes_on: impl Fn() -> bool) {
+    pub(crate) async fn measure(&self, start: Instant, mut goes_on: impl FnMut() -> bool) {
         let mut due = start + BEAT;
         while goes_on() {
             sleep_until(due).await;

@@ -25,6 +25,9 @@ const KEYS: usize = 64;
 const LINE_PART: u32 = 2;
 /// How many calls may wait whatever is expected of them: they go out with the next script calls.
 const SHORT_LINE: usize = UNDER_WAY * KEYS;
+/// The part of the deadline for which no script call returns before another one goes out for those that wait: a caller may hold one, and
+/// not be polled.
+const STUCK_PART: u32 = 2;
 /// How many batches say how fast the line moves before any call is refused for it.
 const KNOWN: u32 = 2 * UNDER_WAY as u32;
 /// The part by which a batch makes the pace slower at the most: one that is late says little, and many in a row do.
@@ -53,6 +56,8 @@ struct State {
     waiting: VecDeque<Waiting>,
     /// How many have left the line, and have no answer yet.
     carried: usize,
+    /// When a script call last went out or returned.
+    moved: Option<SystemInstant>,
     pace: Pace,
     /// Whether the lag of the process is measured, as it is from when a call waits until none is under way.
     is_measured: bool,
@@ -133,19 +138,21 @@ impl Batcher {
         let waiting = {
             let mut state = self.state();
             if state.under_way < UNDER_WAY {
-                state.under_way += 1;
+                state.go_out();
                 None
             } else {
                 let answer = state.wait(&charges, self.most, self.deadline / LINE_PART)?;
                 let is_full = state.waiting.len() >= KEYS && state.under_way < MOST_UNDER_WAY;
-                state.under_way += usize::from(is_full);
+                if is_full {
+                    state.go_out();
+                }
                 let is_measured = std::mem::replace(&mut state.is_measured, true);
                 Some((answer, is_full, is_measured))
             }
         };
         if let Some((answer, is_full, is_measured)) = waiting {
             if !is_measured {
-                self.measure_lag(&line);
+                self.watch(&line);
             }
             if is_full {
                 // It goes out as when another one returns.
@@ -159,14 +166,25 @@ impl Batcher {
         Ok(answers.pop().unwrap_or_else(|| Err(unanswered()))?)
     }
 
-    /// Has the lag of the process measured until no call is under way any more.
-    fn measure_lag(self: &Arc<Self>, line: &impl Line) {
-        let (batcher, background, start) = (Arc::clone(self), Arc::clone(line.background()), Instant::now());
-        line.background().spawn(async move {
-            let measured = Measured(batcher);
-            let goes_on = || measured.0.state().under_way > 0;
-            background.lag().measure(start, goes_on).await;
+    /// Has the lag of the process measured until no call is under way any more, and those sent that wait while nothing moves.
+    fn watch<L: Line>(self: &Arc<Self>, line: &L) {
+        let (watch, line, start) = (Watch(Arc::clone(self)), line.clone(), Instant::now());
+        let background = Arc::clone(line.background());
+        let lag = Arc::clone(&background);
+        background.spawn(async move {
+            let goes_on = || {
+                if watch.0.state().is_stuck(watch.0.deadline / STUCK_PART) {
+                    drop(Turn::new(&watch.0, line.clone()));
+                }
+                watch.0.state().under_way > 0
+            };
+            lag.lag().measure(start, goes_on).await;
         });
+    }
+
+    /// Has the watch begin anew with the next call that waits: the runtime that it is on may stand still.
+    pub(super) fn settle_in(&self) {
+        self.state().is_measured = false;
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -175,6 +193,20 @@ impl Batcher {
 }
 
 impl State {
+    fn go_out(&mut self) {
+        self.under_way += 1;
+        self.moved = Some(SystemInstant::now());
+    }
+
+    /// Returns `true`, and counts another script call as under way, if calls wait and nothing has moved for so long.
+    fn is_stuck(&mut self, long: Duration) -> bool {
+        let is_stuck = !self.waiting.is_empty() && self.moved.is_none_or(|moved| moved.elapsed() > long);
+        if is_stuck {
+            self.go_out();
+        }
+        is_stuck
+    }
+
     /// Takes a place in the line, if there is one and the wait is expected to be no longer than `longest`.
     fn wait(
         &mut self,
@@ -202,6 +234,7 @@ impl State {
 
     /// Those that go out next, for the turn that has ended, or none, and one less is under way.
     fn next(&mut self) -> Option<Vec<Waiting>> {
+        self.moved = Some(SystemInstant::now());
         let mut batch = Vec::new();
         let mut room = KEYS;
         // One that is too large for all goes alone.
@@ -225,10 +258,10 @@ impl State {
     }
 }
 
-/// Ends the measurement of the lag, also when its runtime ends.
-struct Measured(Arc<Batcher>);
+/// Watches the line until it is dropped, also by a runtime that ends.
+struct Watch(Arc<Batcher>);
 
-impl Drop for Measured {
+impl Drop for Watch {
     fn drop(&mut self) {
         self.0.state().is_measured = false;
     }

@@ -196,11 +196,12 @@ impl Cluster {
         Ok(link)
     }
 
-    /// Connects anew on the runtime where background tasks belong now.
-    pub(super) fn settle_in(self: &Arc<Self>) {
+    /// Moves what goes on in the background to the runtime where it belongs now.
+    pub(super) fn move_in(self: &Arc<Self>) {
         for link in self.known_links().values() {
-            link.settle_in();
+            link.move_in();
         }
+        self.refreshing.store(false, Ordering::Release);
         self.refresh_soon();
     }
 

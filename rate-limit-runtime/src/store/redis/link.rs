@@ -335,9 +335,19 @@ impl Link {
         self.address.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Connects, and has the link follow failovers, on the runtime where background tasks belong now. Calls go on over the old connection
-    /// until there is the new one.
-    pub(super) fn settle_in(self: &Arc<Self>) {
+    /// Leaves the connection, and whatever connects, to the runtime that they are on: it may end or stand still. Those who wait for an answer
+    /// over it go on waiting.
+    pub(super) fn move_in(self: &Arc<Self>) {
+        self.turn(|state| {
+            *state = State::Connecting;
+            true
+        });
+        self.connecting.store(false, Ordering::Release);
+        self.settle_in();
+    }
+
+    /// Connects, and has the link follow failovers, on the runtime where background tasks belong now.
+    fn settle_in(self: &Arc<Self>) {
         self.connect();
         #[cfg(feature = "redis-sentinel")]
         if let Target::Primary(sentinels) = &self.target {

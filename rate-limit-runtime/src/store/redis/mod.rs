@@ -105,7 +105,8 @@ impl RedisStore {
     /// Notes the runtime of a caller, beside which the background tasks go on.
     fn enter(&self) -> Result<(), StoreError> {
         if self.0.background.enter("Redis")? {
-            self.0.server.settle_in();
+            self.0.batcher.settle_in();
+            self.0.server.move_in();
         }
         Ok(())
     }

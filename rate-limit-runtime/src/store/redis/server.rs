@@ -45,12 +45,12 @@ impl Server {
         Self::One(Link::new(target, scripts, most, background))
     }
 
-    /// Starts what goes on in the background, on the runtime where it belongs now.
-    pub(super) fn settle_in(&self) {
+    /// Moves what goes on in the background to the runtime where it belongs now.
+    pub(super) fn move_in(&self) {
         match self {
-            Self::One(link) => link.settle_in(),
+            Self::One(link) => link.move_in(),
             #[cfg(feature = "redis-cluster")]
-            Self::Cluster(cluster) => cluster.settle_in(),
+            Self::Cluster(cluster) => cluster.move_in(),
         }
     }
 
