@@ -115,6 +115,8 @@ async fn a_decision_is_two_statements_of_mariadb_in_one_round_trip_and_one_withi
     let pool = database.pool(2).await;
     let limiter_on = limiter(&pool);
     let Pool::MariaDb(mariadb) = &pool else { unreachable!() };
+    // A store that has taken no connection so far tests the first ones.
+    five_decisions(&limiter_on, 4).await;
     let mut tx = mariadb.begin().await.expect("it begins");
     let mut other = mariadb.acquire().await.expect("it is free");
     let before = questions(&mut other).await;
