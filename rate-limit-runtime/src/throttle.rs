@@ -17,8 +17,8 @@ struct Line {
 
 impl Throttle {
     const INTERVAL: Duration = Duration::from_secs(60);
-    /// The most functions that have a line of their own. All others share one line. Function names are static, so only a program that
-    /// leaks names has more.
+    /// The number of functions whose log lines are counted separately. Further functions share one count. Function names are
+    /// static, so only a program that leaks memory for names has more.
     const MAX_FUNCTIONS: usize = 1_024;
 
     pub(crate) const fn new() -> Self {

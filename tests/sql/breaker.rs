@@ -122,14 +122,7 @@ async fn f_73_a_server_that_accepts_no_connection_costs_its_deadline_once(
     #[case] weather: Weather,
 ) {
     let (proxy, database) = Database::behind_proxy(kind).await;
-    database
-        .pool(1)
-        .await
-        .store()
-        .build()
-        .create_table()
-        .await
-        .expect("it is created");
+    database.create_table().await;
     let pool = database.lazy_pool(3);
     proxy.turn(weather).await;
     let limiter = closed_within(&pool, DEADLINE);

@@ -56,15 +56,13 @@ impl Database {
     /// With the table.
     pub async fn with_table(kind: Kind) -> Self {
         let database = Self::new(kind).await;
+        database.create_table().await;
         database
-            .pool(1)
-            .await
-            .store()
-            .build()
-            .create_table()
-            .await
-            .expect("the table is created");
-        database
+    }
+
+    pub async fn create_table(&self) {
+        let store = self.pool(1).await.store().build();
+        store.create_table().await.expect("the table is created");
     }
 
     /// A pool as a user has it who sets nothing.

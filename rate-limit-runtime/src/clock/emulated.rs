@@ -124,7 +124,7 @@ impl Machine {
         });
     }
 
-    /// Keeps for itself for how long it was suspended.
+    /// Makes the machine report no time since boot, so that the clock cannot tell how long the machine was suspended.
     pub(crate) fn hide_boot(&self) {
         self.with(|state| state.boot_is_known = false);
     }

@@ -71,7 +71,7 @@ impl Beside {
         self.off()
     }
 
-    /// Goes on in steps of unlike lengths, below 50 ms, and returns the largest error.
+    /// Advances the machine in random steps of less than 50 ms, and returns the largest error of the clock.
     fn largest_error(&mut self, nanos: u64) -> u64 {
         let (end, mut random, mut largest) = (self.passed + nanos, 7_u64, 0);
         while self.passed < end {

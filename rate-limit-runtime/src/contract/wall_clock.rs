@@ -7,7 +7,7 @@ use crate::clock::ManualClock;
 use crate::policy::Policy;
 use crate::store::{Change, Charge, Store};
 
-/// How far the wall clock is stepped, in microseconds, both ways and back.
+/// The length of a step of the wall clock in microseconds. The check steps it forward and back.
 const HOUR: i64 = 3_600 * SECOND as i64;
 
 /// Checks a store that measures intervals by a clock of its own beside the wall clock, as the

@@ -103,7 +103,7 @@ impl Drop for Callers<'_> {
 }
 
 impl Battle {
-    /// At each tick there may be `fire`.
+    /// Runs the plan to its end. Calls `fire` at each tick, which may disturb the servers and returns what it did.
     pub(super) fn of(plan: &Plan, mut fire: impl FnMut(u32, &mut Callers<'_>) -> Option<Disturbance>) -> Self {
         let mut callers = Callers::start(plan);
         let mut disturbances = Vec::new();

@@ -59,8 +59,8 @@ struct State {
     /// When a script call last went out or returned.
     moved: Option<SystemInstant>,
     pace: Pace,
-    /// Whether the lag of the process is measured, as it is from when a call waits until none is under way.
-    is_measured: bool,
+    /// Whether a task watches the line, as one does from the first call that waits until no call is under way.
+    is_watched: bool,
 }
 
 struct Waiting {
@@ -146,12 +146,12 @@ impl Batcher {
                 if is_full {
                     state.go_out();
                 }
-                let is_measured = std::mem::replace(&mut state.is_measured, true);
-                Some((answer, is_full, is_measured))
+                let is_watched = std::mem::replace(&mut state.is_watched, true);
+                Some((answer, is_full, is_watched))
             }
         };
-        if let Some((answer, is_full, is_measured)) = waiting {
-            if !is_measured {
+        if let Some((answer, is_full, is_watched)) = waiting {
+            if !is_watched {
                 self.watch(&line);
             }
             if is_full {
@@ -166,25 +166,25 @@ impl Batcher {
         Ok(answers.pop().unwrap_or_else(|| Err(unanswered()))?)
     }
 
-    /// Has the lag of the process measured until no call is under way any more, and those sent that wait while nothing moves.
+    /// Starts a task that measures the lag of the process until no call is under way, and sends the calls that wait when no script
+    /// call returns.
     fn watch<L: Line>(self: &Arc<Self>, line: &L) {
-        let (watch, line, start) = (Watch(Arc::clone(self)), line.clone(), Instant::now());
-        let background = Arc::clone(line.background());
-        let lag = Arc::clone(&background);
-        background.spawn(async move {
+        let (watch, start) = (Watch(Arc::clone(self)), Instant::now());
+        let own_line = line.clone();
+        line.background().spawn(async move {
             let goes_on = || {
                 if watch.0.state().is_stuck(watch.0.deadline / STUCK_PART) {
-                    drop(Turn::new(&watch.0, line.clone()));
+                    drop(Turn::new(&watch.0, own_line.clone()));
                 }
                 watch.0.state().under_way > 0
             };
-            lag.lag().measure(start, goes_on).await;
+            own_line.background().lag().measure(start, goes_on).await;
         });
     }
 
-    /// Has the watch begin anew with the next call that waits: the runtime that it is on may stand still.
+    /// Lets the next call that waits start a new watch: the runtime of the old one may stand still.
     pub(super) fn settle_in(&self) {
-        self.state().is_measured = false;
+        self.state().is_watched = false;
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -263,7 +263,7 @@ struct Watch(Arc<Batcher>);
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.0.state().is_measured = false;
+        self.0.state().is_watched = false;
     }
 }
 

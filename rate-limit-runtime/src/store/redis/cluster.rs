@@ -24,9 +24,9 @@ use crate::store::runtime::{jittered, random};
 
 /// A slot may have moved once more meanwhile.
 const REDIRECTS: usize = 3;
-/// How often a call whose keys lie on two nodes is sent again: they are together as soon as the last of them has moved.
+/// How often a call whose keys lie on two nodes is sent again. The keys are together as soon as the last of them has moved.
 const TRIES_AGAIN: usize = 2;
-/// How long it waits before.
+/// How long the call waits before it is sent again.
 const TRY_AGAIN_PAUSE: Duration = Duration::from_millis(2);
 /// How long a node has to tell the slots: the others are asked at the same time.
 const ANSWER: Duration = Duration::from_millis(500);
@@ -209,8 +209,8 @@ impl Cluster {
         self.links.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks two nodes in the background for the epoch of the cluster, if that was not done for a while. A failover raises it at all nodes
-    /// but one that is cut off from the others: calls to that one would hear of nothing.
+    /// Asks two nodes in the background for the epoch of the cluster, if that was not done for a while. A failover raises the epoch at
+    /// all nodes except one that is cut off from the others, and that node does not redirect calls.
     fn check_now_and_then(self: &Arc<Self>) {
         {
             let Ok(mut checks) = self.checks.try_lock() else { return };
@@ -219,7 +219,7 @@ impl Cluster {
             }
             checks.0 = Instant::now();
         }
-        // Which two the order of a map leaves to chance.
+        // The map has its links in no particular order, so two neighbours are a random pair.
         let asked: Vec<_> = {
             let links = self.known_links();
             let first = (random() * links.len() as f64) as usize;
@@ -322,12 +322,7 @@ impl Cluster {
             let link = self.link_at(&address)?;
             asked.spawn(async move {
                 let end = Instant::now() + ANSWER;
-                let cluster = |of| {
-                    let mut cmd = redis::cmd("CLUSTER");
-                    cmd.arg(of);
-                    cmd
-                };
-                let (slots, nodes) = (cluster("SLOTS"), cluster("NODES"));
+                let (slots, nodes) = (cluster_command("SLOTS"), cluster_command("NODES"));
                 let beside = Arc::clone(&link);
                 let nodes = tokio::spawn(async move { beside.ask(&nodes, end).await });
                 let slots = link.ask(&slots, end).await;
@@ -380,11 +375,15 @@ impl fmt::Debug for Cluster {
     }
 }
 
-/// The epoch of the cluster, as a node knows it.
-async fn epoch_by(link: &Arc<Link>) -> Option<u64> {
+fn cluster_command(of: &str) -> Cmd {
     let mut cmd = redis::cmd("CLUSTER");
-    cmd.arg("INFO");
-    let told = link.ask(&cmd, Instant::now() + ANSWER).await.ok()?;
+    cmd.arg(of);
+    cmd
+}
+
+/// Asks a node for the epoch of the cluster.
+async fn epoch_by(link: &Arc<Link>) -> Option<u64> {
+    let told = link.ask(&cluster_command("INFO"), Instant::now() + ANSWER).await.ok()?;
     let told: String = redis::from_redis_value(told).ok()?;
     let epoch = told
         .lines()

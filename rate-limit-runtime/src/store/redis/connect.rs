@@ -27,11 +27,11 @@ impl Drop for Connecting {
     }
 }
 
-/// What has answered.
+/// The connection over which the server has answered.
 enum Found {
     /// The connection that was suspected, with its generation.
     Suspected(Connection, u64),
-    /// A new connection, and the address of its server.
+    /// A connection that was opened just now, and the address of its server.
     New(Connection, String),
 }
 
