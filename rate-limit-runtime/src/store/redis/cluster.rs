@@ -51,7 +51,7 @@ pub(super) struct Cluster {
     /// The epoch of each slot's owner, of the slots that were told last.
     epochs: Mutex<Vec<u64>>,
     background: Arc<Background>,
-    /// When nodes were last asked for the epoch of the cluster, and the highest that one has told.
+    /// When nodes were last asked for the epoch of the cluster, and the highest epoch that one of them has reported.
     checks: Mutex<(Instant, u64)>,
 }
 
@@ -196,7 +196,7 @@ impl Cluster {
         Ok(link)
     }
 
-    /// Moves what goes on in the background to the runtime where it belongs now.
+    /// Restarts the background tasks on the runtime where they belong now.
     pub(super) fn move_in(self: &Arc<Self>) {
         for link in self.known_links().values() {
             link.move_in();

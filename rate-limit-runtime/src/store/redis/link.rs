@@ -335,8 +335,8 @@ impl Link {
         self.address.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Leaves the connection, and whatever connects, to the runtime that they are on: it may end or stand still. Those who wait for an answer
-    /// over it go on waiting.
+    /// Connects anew on the runtime where background tasks belong now. The runtime of the old connection may end or stand still. Calls that
+    /// were sent over the old connection still wait for their answers.
     pub(super) fn move_in(self: &Arc<Self>) {
         self.turn(|state| {
             *state = State::Connecting;

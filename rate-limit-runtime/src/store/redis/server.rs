@@ -45,7 +45,7 @@ impl Server {
         Self::One(Link::new(target, scripts, most, background))
     }
 
-    /// Moves what goes on in the background to the runtime where it belongs now.
+    /// Restarts the background tasks on the runtime where they belong now.
     pub(super) fn move_in(&self) {
         match self {
             Self::One(link) => link.move_in(),
