@@ -1,12 +1,14 @@
 //! Functions that are not `async` but return a future made by an `async` block.
 
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens as _, quote, quote_spanned};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
+use quote::{ToTokens as _, quote};
 use syn::token::Brace;
 use syn::{
-    AngleBracketedGenericArguments, Block, Error, Expr, ExprAsync, GenericArgument, Pat, PathArguments, Result,
+    AngleBracketedGenericArguments, Block, Error, Expr, GenericArgument, Pat, PathArguments, Result,
     ReturnType, Signature, Stmt, Type, TypeParamBound,
 };
+
+use crate::params;
 
 /// What the returned future answers, if the type says that it is one.
 pub(crate) fn output(ret: &ReturnType) -> Option<Type> {
@@ -70,7 +72,7 @@ pub(crate) struct FutureBody {
 }
 
 impl FutureBody {
-    pub(crate) fn new(sig: &Signature, body: TokenStream) -> Result<Self> {
+    pub(crate) fn new(sig: &Signature, body: &Group) -> Result<Self> {
         let elsewhere = || {
             Error::new(
                 sig.ident.span(),
@@ -81,17 +83,17 @@ impl FutureBody {
                 ),
             )
         };
-        let mut block: Block = syn::parse2(quote!({ #body }))?;
+        let mut block: Block = syn::parse2(body.to_token_stream())?;
         let (brace, stmts) = match async_block(&mut block) {
-            Some(future) => (future.block.brace_token, std::mem::take(&mut future.block.stmts)),
-            None => return Err(elsewhere()),
+            Some(Expr::Async(future)) => (future.block.brace_token, std::mem::take(&mut future.block.stmts)),
+            _ => return Err(elsewhere()),
         };
         Ok(match stmts.iter().position(binds_the_value) {
             Some(at) if is_async_trait(sig) => Self::of_async_trait(block, stmts, at).ok_or_else(elsewhere)?,
             _ => Self {
                 block,
                 before: Vec::new(),
-                body: braced(brace, &quote!(#(#stmts)*)),
+                body: whole(&braced(brace, quote!(#(#stmts)*))).to_token_stream(),
                 binding: None,
                 renamed_self: None,
             },
@@ -120,15 +122,33 @@ impl FutureBody {
         })
     }
 
+    /// Mentions of what `#[async_trait]` unpacks, if this is one of its functions.
+    pub(crate) fn mentions(&self) -> Option<TokenStream> {
+        self.binding.as_ref()?;
+        let pats = self.before.iter().filter_map(|stmt| match stmt {
+            Stmt::Local(local) => Some(&local.pat),
+            _ => None,
+        });
+        Some(params::mentions_of(pats))
+    }
+
     /// The statements of the function, with `limited` in place of what the future does.
-    pub(crate) fn with(mut self, limited: &TokenStream) -> TokenStream {
+    pub(crate) fn with(self, limited: &TokenStream) -> TokenStream {
+        self.wrapped(limited, |future| future)
+    }
+
+    /// The statements of the function, with `limited` in place of what the future does, and `around` the future.
+    pub(crate) fn wrapped(mut self, limited: &TokenStream, around: impl FnOnce(TokenStream) -> TokenStream) -> TokenStream {
         let before = &self.before;
         let stmts = match &self.binding {
             Some((pat, after)) => quote!(#(#before)* let #pat = { #limited }; #(#after)*),
             None => quote!(#(#before)* #limited),
         };
-        if let Some(future) = async_block(&mut self.block) {
-            future.block.stmts.push(Stmt::Expr(Expr::Verbatim(stmts), None));
+        if let Some(place) = async_block(&mut self.block) {
+            if let Expr::Async(future) = &mut *place {
+                future.block.stmts.push(Stmt::Expr(Expr::Verbatim(stmts), None));
+            }
+            *place = Expr::Verbatim(around(place.to_token_stream()));
         }
         let stmts = &self.block.stmts;
         quote!(#(#stmts)*)
@@ -136,16 +156,16 @@ impl FutureBody {
 }
 
 /// The `async` block that a block ends with, by itself or in `Box::pin(..)`.
-fn async_block(block: &mut Block) -> Option<&mut ExprAsync> {
+fn async_block(block: &mut Block) -> Option<&mut Expr> {
     let Some(Stmt::Expr(last, None)) = block.stmts.last_mut() else {
         return None;
     };
     match last {
-        Expr::Async(future) => Some(future),
+        Expr::Async(_) => Some(last),
         Expr::Call(call) => {
             let pins = matches!(&*call.func, Expr::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "pin"));
             match call.args.first_mut() {
-                Some(Expr::Async(future)) if pins => Some(future),
+                Some(future @ Expr::Async(_)) if pins => Some(future),
                 _ => None,
             }
         }
@@ -174,12 +194,17 @@ fn binds_the_value(stmt: &Stmt) -> bool {
     }
 }
 
-/// A body in the braces that it was written in, so that the compiler points at them, and drops temporaries as their edition
-/// says. The empty statement keeps `unused_braces` away from a body of one expression.
-pub(crate) fn braced(brace: Brace, body: &TokenStream) -> TokenStream {
-    let mut tokens = TokenStream::new();
-    brace.surround(&mut tokens, |tokens| {
-        tokens.extend(quote_spanned!(Span::mixed_site()=> ; #body));
-    });
-    tokens
+fn braced(brace: Brace, stream: TokenStream) -> Group {
+    let mut group = Group::new(Delimiter::Brace, stream);
+    group.set_span(brace.span.join());
+    group
+}
+
+/// Returns a block as an expression, in the very braces in which it was written: the compiler points at them, drops temporaries as
+/// their edition says, and keeps the invisible groups of `macro_rules!` in them. The parentheses keep `unused_braces` away from a
+/// block of one expression.
+pub(crate) fn whole(block: &Group) -> Group {
+    let mut parens = Group::new(Delimiter::Parenthesis, block.to_token_stream());
+    parens.set_span(Span::mixed_site());
+    parens
 }

@@ -407,7 +407,7 @@ impl Model {
         target.check()?;
         let (ret, future) = match (target.sig.asyncness, future::output(&target.sig.output)) {
             (None, Some(output)) => {
-                let future = FutureBody::new(&target.sig, target.body.clone())?;
+                let future = FutureBody::new(&target.sig, &target.body)?;
                 (Ret::of(&output), Some(future))
             }
             _ => (Ret::new(&target.sig.output), None),
@@ -421,6 +421,16 @@ impl Model {
             ret,
             future,
         })
+    }
+
+    /// Whether the body's own value and a refusal are two types, made one. With `on_limit` they are one already.
+    pub(crate) fn is_beside_a_refusal(&self) -> bool {
+        self.rules.on_limit.is_none() && matches!(self.ret, Ret::Response | Ret::Responder)
+    }
+
+    /// Whether something stands around the body, so that its check is within it.
+    pub(crate) fn is_wrapped(&self) -> bool {
+        self.rules.settles() || self.is_beside_a_refusal()
     }
 }
 

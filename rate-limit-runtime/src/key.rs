@@ -275,6 +275,16 @@ impl KeyHasher {
         }
     }
 
+    /// Returns a hasher that names this client and takes no parts.
+    pub(crate) fn of(client: Result<Client, KeyError>) -> Self {
+        let mut hasher = Self::new();
+        match client {
+            Ok(client) => (hasher.client, hasher.parts) = (client, 1),
+            Err(error) => hasher.error = Some(error),
+        }
+        hasher
+    }
+
     /// The client of all parts.
     #[inline]
     pub(crate) fn finish(&mut self) -> Result<&Client, KeyError> {

@@ -342,7 +342,7 @@ impl Limiter {
         for rule in registry::rules() {
             let Some(policy) = rule.policy(&policies) else { continue };
             let function = rule.site.method().name();
-            if rule.at && policy.algorithm() != Algorithm::TokenBucket {
+            if rule.site.goes_by_event_time() && policy.algorithm() != Algorithm::TokenBucket {
                 wrong.push(format!(
                     "`{function}` goes by the time of the event, and its policy ({policy}) is no token bucket: make it one, or leave \
                      out `at`"

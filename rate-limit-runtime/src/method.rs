@@ -4,10 +4,12 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 
 use crate::key::hash_method;
 use crate::policy::Algorithm;
+use crate::registry::{self, SiteRule};
 
 /// The identity of a limited function: its full path, or a name given to it.
 ///
@@ -102,10 +104,17 @@ impl fmt::Debug for Method {
     }
 }
 
-/// What the attribute knows of one function, found once: the `static` in each expansion.
+/// What the attribute knows of one function: the `static` in each expansion.
 #[derive(Debug)]
 pub struct Site {
-    origin: Origin,
+    name: Origin,
+    rules: &'static [SiteRule],
+    /// The path of its module and the line of its attribute; empty and 0 of a layer.
+    module: &'static str,
+    line: u32,
+    /// Whether it goes by the time of the event.
+    at: bool,
+    registered: AtomicBool,
     method: OnceLock<Method>,
 }
 
@@ -116,23 +125,56 @@ enum Origin {
 }
 
 impl Site {
-    /// The site whose `static` holds the closure `here`: its type name tells the enclosing function.
+    /// Returns the site of the function in which `here` is an item: the name of its type tells the function.
     #[must_use]
-    pub const fn derived<F: Copy>(_here: F) -> Self {
-        Self::new(Origin::Derived(std::any::type_name::<F>))
-    }
-
-    /// The site of a function with `name = ".."`.
-    #[must_use]
-    pub const fn named(name: &'static str) -> Self {
-        Self::new(Origin::Named(name))
-    }
-
-    const fn new(origin: Origin) -> Self {
+    pub const fn new<F: Copy>(_here: F, rules: &'static [SiteRule], module: &'static str, line: u32) -> Self {
         Self {
-            origin,
+            name: Origin::Derived(std::any::type_name::<F>),
+            rules,
+            module,
+            line,
+            at: false,
+            registered: AtomicBool::new(false),
             method: OnceLock::new(),
         }
+    }
+
+    /// Returns the site with the name of `name = ".."`.
+    #[must_use]
+    pub const fn named(mut self, name: &'static str) -> Self {
+        self.name = Origin::Named(name);
+        self
+    }
+
+    /// Returns the site of a function with `at`.
+    #[must_use]
+    pub const fn at(mut self) -> Self {
+        self.at = true;
+        self
+    }
+
+    /// Makes the function known to [`Limiter::verify`](crate::Limiter::verify). It is called before `main`, and more than once where a
+    /// host runs the constructors of a module more than once.
+    pub fn register(&'static self) {
+        if !self.registered.swap(true, Ordering::Relaxed) {
+            registry::add(self);
+        }
+    }
+
+    pub(crate) const fn rules(&self) -> &'static [SiteRule] {
+        self.rules
+    }
+
+    pub(crate) const fn module(&self) -> &'static str {
+        self.module
+    }
+
+    pub(crate) const fn line(&self) -> u32 {
+        self.line
+    }
+
+    pub(crate) const fn goes_by_event_time(&self) -> bool {
+        self.at
     }
 
     #[inline]
@@ -142,7 +184,7 @@ impl Site {
 
     #[cold]
     fn find_method(&'static self) -> Method {
-        match self.origin {
+        match self.name {
             Origin::Named(name) => Method::named(name),
             Origin::Derived(type_name) => {
                 let method = Method::named(enclosing_function(type_name()).leak());
@@ -167,13 +209,11 @@ impl Leak for Cow<'static, str> {
     }
 }
 
-/// The path of the function in which a closure stands whose type name is `item`: without the closure itself, the
-/// static and the closures around it, and without lifetimes, which compilers print differently.
+/// The path of the function in which an item stands whose type name is `item`: without the item itself and the
+/// closures around it, and without lifetimes, which compilers print differently.
 fn enclosing_function(item: &'static str) -> Cow<'static, str> {
     let mut path = item;
-    for own in ["::{{closure}}", "::__RATE_LIMIT_SITE"] {
-        path = path.strip_suffix(own).unwrap_or(path);
-    }
+    path = path.strip_suffix("::__rate_limit_register").unwrap_or(path);
     while let Some(outer) = path.strip_suffix("::{{closure}}") {
         path = outer;
     }
@@ -235,18 +275,18 @@ mod tests {
     #[test]
     fn the_item_and_what_is_around_it_is_stripped() {
         let name = |item| enclosing_function(item).into_owned();
-        assert_eq!(name("m::login::__RATE_LIMIT_SITE::{{closure}}"), "m::login");
-        assert_eq!(name("m::A::f::{{closure}}::__RATE_LIMIT_SITE::{{closure}}"), "m::A::f");
+        assert_eq!(name("m::login::__rate_limit_register"), "m::login");
+        assert_eq!(name("m::A::f::{{closure}}::__rate_limit_register"), "m::A::f");
         assert_eq!(
-            name("m::f::{{closure}}::g::{{closure}}::{{closure}}::__RATE_LIMIT_SITE::{{closure}}"),
+            name("m::f::{{closure}}::g::{{closure}}::{{closure}}::__rate_limit_register"),
             "m::f::{{closure}}::g"
         );
         assert_eq!(
-            name("<m::A as m::Tr>::r::{{closure}}::__RATE_LIMIT_SITE::{{closure}}"),
+            name("<m::A as m::Tr>::r::{{closure}}::__rate_limit_register"),
             "<m::A as m::Tr>::r"
         );
         assert_eq!(
-            name("m::Tr::__limit_per_time_on_this_trait::__RATE_LIMIT_SITE::{{closure}}"),
+            name("m::Tr::__limit_per_time_on_this_trait::__rate_limit_register"),
             "m::Tr"
         );
     }

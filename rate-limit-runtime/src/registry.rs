@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
+use crate::failure::OnStoreError;
 use crate::method::{Method, Site};
 use crate::policies::{Policies, nearest, suffix};
 use crate::policy::Policy;
@@ -35,16 +37,6 @@ impl From<Policy> for Numbers {
 }
 
 impl Numbers {
-    /// Own numbers that block too. The time is a literal that was checked when it was read, in microseconds.
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn block(self, time: u64) -> Self {
-        match self {
-            Self::Own(policy) => Self::Own(policy.block(std::time::Duration::from_micros(time))),
-            named => named,
-        }
-    }
-
     /// The policy that holds for a rule of a function, by the policies of a limiter, if it has any. `None` if there is none by the name.
     #[inline]
     pub(crate) fn policy(&self, policies: Option<&Policies>, method: &Method, place: u8) -> Option<Policy> {
@@ -56,76 +48,168 @@ impl Numbers {
     }
 }
 
-/// An annotated function or a layer, with the numbers of each of its rules, the outermost first. `None` for what a static cannot tell.
-#[derive(Debug)]
-pub struct Registered {
-    site: &'static Site,
-    numbers: &'static [Option<Numbers>],
-    /// The path of its module and the line of its attribute; empty and 0 of a layer.
-    module: &'static str,
-    line: u32,
-    at: bool,
+/// What the attribute says of one rule, as far as it is the same for every call.
+#[derive(Clone, Copy, Debug)]
+pub struct SiteRule {
+    /// `None` for numbers that a static cannot tell.
+    pub(crate) numbers: Option<Numbers>,
+    pub(crate) settle: Option<SettleOn>,
+    pub(crate) observe: bool,
+    pub(crate) on_store_error: Option<OnStoreError>,
 }
 
-inventory::collect!(Registered);
+/// When a rule settles a call, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SettleOn {
+    /// Forget the record up to this call, after a success.
+    ResetOnSuccess,
+    /// Take back the charge, after a success.
+    RefundOnSuccess,
+    /// Take back the charge, after anything else.
+    RefundOnError,
+}
 
-/// The layers that were built. As functions do, they stay for the rest of the process.
-static LAYERS: Mutex<Vec<&'static Registered>> = Mutex::new(Vec::new());
+impl SiteRule {
+    /// Returns a rule of these numbers.
+    #[must_use]
+    pub const fn of(numbers: Numbers) -> Self {
+        Self {
+            numbers: Some(numbers),
+            ..Self::computed()
+        }
+    }
+
+    /// Returns a rule whose numbers each call tells, since they are computed.
+    #[must_use]
+    pub const fn computed() -> Self {
+        Self {
+            numbers: None,
+            settle: None,
+            observe: false,
+            on_store_error: None,
+        }
+    }
+
+    /// Sets the block of own numbers. The time is a literal that was checked when it was read, in microseconds.
+    #[must_use]
+    pub const fn block(mut self, time: u64) -> Self {
+        if let Some(Numbers::Own(policy)) = self.numbers {
+            self.numbers = Some(Numbers::Own(policy.block(Duration::from_micros(time))));
+        }
+        self
+    }
+
+    /// Sets `observe`.
+    #[must_use]
+    pub const fn observe(mut self) -> Self {
+        self.observe = true;
+        self
+    }
+
+    /// Sets `on_store_error = open`.
+    #[must_use]
+    pub const fn open(mut self) -> Self {
+        self.on_store_error = Some(OnStoreError::Open);
+        self
+    }
+
+    /// Sets `on_store_error = closed`.
+    #[must_use]
+    pub const fn closed(mut self) -> Self {
+        self.on_store_error = Some(OnStoreError::Closed);
+        self
+    }
+
+    /// Sets `on_store_error = local`.
+    #[must_use]
+    pub const fn local(mut self) -> Self {
+        self.on_store_error = Some(OnStoreError::Local);
+        self
+    }
+
+    /// Sets `reset_on_success`.
+    #[must_use]
+    pub const fn reset_on_success(mut self) -> Self {
+        self.settle = Some(SettleOn::ResetOnSuccess);
+        self
+    }
+
+    /// Sets `refund_on_success`.
+    #[must_use]
+    pub const fn refund_on_success(mut self) -> Self {
+        self.settle = Some(SettleOn::RefundOnSuccess);
+        self
+    }
+
+    /// Sets `refund_on_error`.
+    #[must_use]
+    pub const fn refund_on_error(mut self) -> Self {
+        self.settle = Some(SettleOn::RefundOnError);
+        self
+    }
+}
+
+/// The annotated functions of the program and the layers that were built. They stay for the rest of the process.
+static SITES: Mutex<Vec<&'static Site>> = Mutex::new(Vec::new());
+
+pub(crate) fn add(site: &'static Site) {
+    SITES.lock().unwrap_or_else(PoisonError::into_inner).push(site);
+}
 
 /// Registers a layer by its name. One that is built again, for each worker of a server or each test, is registered once.
 #[cfg(any(feature = "actix-web", feature = "axum"))]
 pub(crate) fn register_layer(name: &'static str, numbers: Numbers) {
-    let mut layers = LAYERS.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_known = |layer: &&Registered| layer.site.method().name() == name && *layer.numbers == [Some(numbers)];
-    if !layers.iter().any(is_known) {
-        let site = Box::leak(Box::new(Site::named(name)));
-        let layer = Registered::new(site, Box::leak(Box::new([Some(numbers)])), "", 0);
-        layers.push(Box::leak(Box::new(layer)));
+    let mut sites = SITES.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_known = |site: &&'static Site| {
+        let known = site.rules().first().and_then(|rule| rule.numbers);
+        site.module().is_empty() && site.method().name() == name && known == Some(numbers)
+    };
+    if !sites.iter().any(is_known) {
+        let rules = Box::leak(Box::new([SiteRule::of(numbers)]));
+        sites.push(Box::leak(Box::new(Site::new((), rules, "", 0).named(name))));
     }
 }
 
-impl Registered {
-    /// The function at `site`, in this line of a module.
-    #[must_use]
-    pub const fn new(
-        site: &'static Site,
-        numbers: &'static [Option<Numbers>],
-        module: &'static str,
-        line: u32,
-    ) -> Self {
-        Self {
-            site,
-            numbers,
-            module,
-            line,
-            at: false,
-        }
-    }
-
-    /// One that goes by the time of the event.
-    #[must_use]
-    pub const fn at(self) -> Self {
-        Self { at: true, ..self }
-    }
-}
-
-/// Registers the function of a site, with what is known of the numbers of each rule: `register!(SITE: [sliding_window(5, 600_000_000)] [])`, and `.at()` at the end of one
-/// with `at`.
+/// Writes the static of an annotated function, and what registers it before `main`:
+/// `site!(SITE: [sliding_window(5, 600_000_000)] [computed().observe()] .named("login"))`.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __register {
-    (@known) => { $crate::private::Option::None };
-    (@known $($numbers:tt)+) => { $crate::private::Option::Some($crate::private::$($numbers)+) };
-    ($site:ident: $([$($numbers:tt)*])+ $(.$at:ident())?) => {
-        $crate::private::inventory::submit! {
-            $crate::private::Registered::new(
-                &$site,
-                &[$($crate::__register!(@known $($numbers)*)),+],
-                $crate::private::module_path!(),
-                $crate::private::line!(),
-            ) $(.$at())?
+macro_rules! __site {
+    ($site:ident: $([$($rule:tt)+])+ $(.$option:ident($($value:literal)?))*) => {
+        static $site: $crate::private::Site = $crate::private::Site::new(
+            __rate_limit_register,
+            &[$($crate::private::$($rule)+),+],
+            $crate::private::module_path!(),
+            $crate::private::line!(),
+        )$(.$option($($value)?))*;
+        $crate::__before_main! {
+            extern "C" fn __rate_limit_register() {
+                $crate::private::Site::register(&$site);
+            }
         }
     };
+}
+
+/// Where the address of a function lies that is called before `main`, as the linkers of the platforms have it.
+macro_rules! before_main {
+    ($($when:meta => $section:literal)*) => {$(
+        #[cfg($when)]
+        #[doc(hidden)]
+        #[macro_export]
+        macro_rules! __before_main {
+            ($constructor:item) => {
+                $constructor
+                #[used]
+                #[unsafe(link_section = $section)]
+                static __RATE_LIMIT_REGISTER: extern "C" fn() = __rate_limit_register;
+            };
+        }
+    )*};
+}
+before_main! {
+    windows => ".CRT$XCU"
+    target_vendor = "apple" => "__DATA,__mod_init_func,mod_init_funcs"
+    not(any(windows, target_vendor = "apple")) => ".init_array"
 }
 
 /// One rule of an annotated function, or that of a layer.
@@ -133,10 +217,6 @@ pub(crate) struct RegisteredRule {
     pub(crate) site: &'static Site,
     pub(crate) place: u8,
     pub(crate) numbers: Option<Numbers>,
-    /// Whether it goes by the time of the event, as only a token bucket does.
-    pub(crate) at: bool,
-    module: &'static str,
-    line: u32,
 }
 
 impl RegisteredRule {
@@ -150,9 +230,9 @@ impl RegisteredRule {
     }
 
     fn whereabouts(&self) -> String {
-        match self.module {
+        match self.site.module() {
             "" => "a layer".to_owned(),
-            module => format!("`{module}` (line {})", self.line),
+            module => format!("`{module}` (line {})", self.site.line()),
         }
     }
 
@@ -167,17 +247,13 @@ impl RegisteredRule {
 
 /// The rules of all annotated functions and layers, in the order of their names and of where they stand.
 pub(crate) fn rules() -> impl Iterator<Item = RegisteredRule> {
-    let mut registered: Vec<&'static Registered> = inventory::iter::<Registered>.into_iter().collect();
-    registered.extend(LAYERS.lock().unwrap_or_else(PoisonError::into_inner).iter());
-    registered.sort_by_key(|registered| (registered.site.method().name(), registered.module, registered.line));
-    registered.into_iter().flat_map(|registered| {
-        (0..).zip(registered.numbers).map(|(place, numbers)| RegisteredRule {
-            site: registered.site,
+    let mut sites = SITES.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    sites.sort_by_key(|site| (site.method().name(), site.module(), site.line()));
+    sites.into_iter().flat_map(|site| {
+        (0..).zip(site.rules()).map(move |(place, rule)| RegisteredRule {
+            site,
             place,
-            numbers: *numbers,
-            at: registered.at,
-            module: registered.module,
-            line: registered.line,
+            numbers: rule.numbers,
         })
     })
 }

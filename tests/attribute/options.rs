@@ -67,7 +67,7 @@ fn a_denied_call_is_turned_away_before_anything_is_charged() {
 
 #[limit_per_time(3, "1m", key = user, permit = permit)]
 async fn remaining(user: u64) -> Result<u32, Failure> {
-    let permit: &Permit = permit;
+    let permit: Permit = permit;
     Ok(permit.decision().map_or(0, |decision| decision.remaining))
 }
 
