@@ -4,8 +4,8 @@ use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
 use quote::{ToTokens as _, quote};
 use syn::token::Brace;
 use syn::{
-    AngleBracketedGenericArguments, Block, Error, Expr, GenericArgument, Pat, PathArguments, Result,
-    ReturnType, Signature, Stmt, Type, TypeParamBound,
+    AngleBracketedGenericArguments, Block, Error, Expr, GenericArgument, Pat, PathArguments, Result, ReturnType,
+    Signature, Stmt, Type, TypeParamBound,
 };
 
 use crate::params;
@@ -138,7 +138,11 @@ impl FutureBody {
     }
 
     /// The statements of the function, with `limited` in place of what the future does, and `around` the future.
-    pub(crate) fn wrapped(mut self, limited: &TokenStream, around: impl FnOnce(TokenStream) -> TokenStream) -> TokenStream {
+    pub(crate) fn wrapped(
+        mut self,
+        limited: &TokenStream,
+        around: impl FnOnce(TokenStream) -> TokenStream,
+    ) -> TokenStream {
         let before = &self.before;
         let stmts = match &self.binding {
             Some((pat, after)) => quote!(#(#before)* let #pat = { #limited }; #(#after)*),

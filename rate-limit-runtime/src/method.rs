@@ -161,6 +161,7 @@ impl Site {
         }
     }
 
+    #[inline]
     pub(crate) const fn rules(&self) -> &'static [SiteRule] {
         self.rules
     }

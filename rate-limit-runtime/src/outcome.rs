@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use http::{Response, StatusCode};
 
-use crate::private::Settled;
+use crate::private::{Settled, settle};
 
 /// A value that carries an HTTP status.
 pub trait HasStatus {
@@ -107,12 +107,15 @@ impl<T, E> Kept<Result<T, E>> for OkValue<T> {
 pub trait ResultWithStatus<T: HasStatus, E> {
     /// Settles a success.
     fn __settled<F: Future<Output = Result<T, E>>>(&self, body: F) -> Settled<F, ByStatusOfOk, OkValue<T>> {
-        Settled::new(body, ByStatusOfOk)
+        settle(body, ByStatusOfOk)
     }
 
     /// Settles every value.
-    fn __settled_always<F: Future<Output = Result<T, E>>>(&self, body: F) -> Settled<F, ByStatusOfOk, Whole<Result<T, E>>> {
-        Settled::new(body, ByStatusOfOk)
+    fn __settled_always<F: Future<Output = Result<T, E>>>(
+        &self,
+        body: F,
+    ) -> Settled<F, ByStatusOfOk, Whole<Result<T, E>>> {
+        settle(body, ByStatusOfOk)
     }
 }
 impl<T: HasStatus, E> ResultWithStatus<T, E> for &&Outcome<Result<T, E>> {}
@@ -131,12 +134,12 @@ impl<T: HasStatus, E> Judge<Result<T, E>> for ByStatusOfOk {
 pub trait WithStatus<R: HasStatus> {
     /// Settles a success.
     fn __settled<F: Future<Output = R>>(&self, body: F) -> Settled<F, ByStatus, Whole<R>> {
-        Settled::new(body, ByStatus)
+        settle(body, ByStatus)
     }
 
     /// Settles every value.
     fn __settled_always<F: Future<Output = R>>(&self, body: F) -> Settled<F, ByStatus, Whole<R>> {
-        Settled::new(body, ByStatus)
+        settle(body, ByStatus)
     }
 }
 impl<R: HasStatus> WithStatus<R> for &Outcome<R> {}
@@ -155,12 +158,12 @@ impl<R: HasStatus> Judge<R> for ByStatus {
 pub trait AnyResult<T, E> {
     /// Settles a success.
     fn __settled<F: Future<Output = Result<T, E>>>(&self, body: F) -> Settled<F, ByResult, OkValue<T>> {
-        Settled::new(body, ByResult)
+        settle(body, ByResult)
     }
 
     /// Settles every value.
     fn __settled_always<F: Future<Output = Result<T, E>>>(&self, body: F) -> Settled<F, ByResult, Whole<Result<T, E>>> {
-        Settled::new(body, ByResult)
+        settle(body, ByResult)
     }
 }
 impl<T, E> AnyResult<T, E> for &Outcome<Result<T, E>> {}
@@ -179,12 +182,12 @@ impl<T, E> Judge<Result<T, E>> for ByResult {
 pub trait AnyValue<R> {
     /// Settles a success.
     fn __settled<F: Future<Output = R>>(&self, body: F) -> Settled<F, Always, Whole<R>> {
-        Settled::new(body, Always)
+        settle(body, Always)
     }
 
     /// Settles every value.
     fn __settled_always<F: Future<Output = R>>(&self, body: F) -> Settled<F, Always, Whole<R>> {
-        Settled::new(body, Always)
+        settle(body, Always)
     }
 }
 impl<R> AnyValue<R> for Outcome<R> {}
@@ -211,6 +214,9 @@ impl<R, S: FnOnce(&R) -> bool> Judge<R> for By<S> {
 
 /// Settles a body by the function's own `success = |out| ..`. The value is kept whole: an `Err` may be a success here. What a call that
 /// was not admitted returns is none, and is not asked about.
-pub fn settled_by<F: Future, S: FnOnce(&F::Output) -> bool>(body: F, success: S) -> Settled<F, By<S>, Whole<F::Output>> {
-    Settled::new(body, By(success))
+pub fn settled_by<F: Future, S: FnOnce(&F::Output) -> bool>(
+    body: F,
+    success: S,
+) -> Settled<F, By<S>, Whole<F::Output>> {
+    settle(body, By(success))
 }

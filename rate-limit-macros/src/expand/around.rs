@@ -43,7 +43,11 @@ fn settled(model: &Model, body: &TokenStream) -> TokenStream {
         return quote_spanned!(Span::mixed_site()=> __rate_limit::settled_by(#body, #success));
     }
     // A failure is settled too, or returned at once.
-    let settled: Ident = local(if model.rules.settles_failures() { "__settled_always" } else { "__settled" });
+    let settled: Ident = local(if model.rules.settles_failures() {
+        "__settled_always"
+    } else {
+        "__settled"
+    });
     quote_spanned! {Span::mixed_site()=>
         {
             let __body = #body;

@@ -47,7 +47,8 @@ pub(super) fn decide(rules: &Rules) -> TokenStream {
 
 /// Whether the call is one rule and nothing else that is evaluated.
 fn is_simple(rules: &Rules, rule: &Rule) -> bool {
-    let asks_for_more = rules.at.is_some() || rules.limiter.is_some() || rules.within.is_some() || rules.permit.is_some();
+    let asks_for_more =
+        rules.at.is_some() || rules.limiter.is_some() || rules.within.is_some() || rules.permit.is_some();
     let tells_more = rule.skip_if.is_some() || rule.cost.is_some() || computed(&rule.policy).is_some();
     !asks_for_more && !tells_more
 }
@@ -116,7 +117,9 @@ fn parts(rule: &Rule, key: &Ident) -> TokenStream {
         _ => None,
     };
     let hash = if rule.key.len() == 1 { "part" } else { "element" };
-    let types: Vec<Ident> = (0..rule.key.len()).map(|place| local(&format!("__part_{place}"))).collect();
+    let types: Vec<Ident> = (0..rule.key.len())
+        .map(|place| local(&format!("__part_{place}")))
+        .collect();
     let mut statements = TokenStream::new();
     for (part, of) in rule.key.iter().zip(&types) {
         let span = part.span().resolved_at(Span::mixed_site());

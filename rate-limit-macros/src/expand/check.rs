@@ -25,7 +25,9 @@ use crate::target::MARKER;
 ///         __rate_limit::part(&mut key_0, &(form.user));
 ///         __rate_limit::admit(&__RATE_LIMIT_SITE, &mut key_0)
 ///     };
-///     if let Err(rejection) = answer.await {
+///     if let Err(answer) = answer
+///         && let Err(rejection) = answer.await
+///     {
 ///         return <Result<Token, Error> as __rate_limit::FromRejection>::from_rejection(rejection);
 ///     }
 ///     ({ BODY })
@@ -38,6 +40,14 @@ pub(super) fn checked(model: &Model, body: &TokenStream) -> TokenStream {
     let deny = deny(model, &refuse);
     let decide = decide(&model.rules);
     let admit = match &model.rules.permit {
+        // The call may be admitted at once, and then there is nothing to await.
+        None if !model.rules.settles() && model.rules.within.is_none() => quote_spanned! {Span::mixed_site()=>
+            if let ::core::result::Result::Err(__answer) = __answer
+                && let ::core::result::Result::Err(__rejection) = __answer.await
+            {
+                #refuse
+            }
+        },
         None => quote_spanned! {Span::mixed_site()=>
             if let ::core::result::Result::Err(__rejection) = __answer.await {
                 #refuse

@@ -104,7 +104,10 @@ fn in_function(model: &mut Model) -> TokenStream {
     }
     params::name_ignored(&mut model.target.sig.inputs);
     let mentions = params::mentions(&model.target.sig.inputs, &Words::of(checked.clone()));
-    let limited = awaited(model, quote_spanned!(Span::mixed_site()=> async move { #mentions #checked }));
+    let limited = awaited(
+        model,
+        quote_spanned!(Span::mixed_site()=> async move { #mentions #checked }),
+    );
     quote!(#site #limited)
 }
 
@@ -133,7 +136,10 @@ fn in_future(model: &mut Model, mut future: FutureBody) -> Result<TokenStream> {
         (false, _) => future.with(&quote!(#site #checked)),
         // What `#[async_trait]` unpacks is a local of the block.
         (true, Some(mentions)) => {
-            let limited = awaited(model, quote_spanned!(Span::mixed_site()=> async move { #mentions #checked }));
+            let limited = awaited(
+                model,
+                quote_spanned!(Span::mixed_site()=> async move { #mentions #checked }),
+            );
             future.with(&quote!(#site #limited))
         }
         (true, None) => {

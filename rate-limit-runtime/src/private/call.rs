@@ -27,8 +27,15 @@ use crate::throttle::log_throttled;
 /// The numbers of a rule that its site does not know and its call does not tell, which no expansion writes: nobody is admitted.
 const NOTHING: Numbers = Numbers::Own(Policy::NOTHING);
 
-/// Decides a call of one rule.
-pub fn admit(site: &'static Site, key: &mut KeyHasher) -> Reply<Result<(), Rejection>> {
+/// A decision that is not an admission at once.
+type Admission = Reply<Result<(), Rejection>>;
+
+/// Decides a call of one rule, as [`Call::admit`] does.
+///
+/// # Errors
+///
+/// What tells whether the body runs, when it is awaited.
+pub fn admit(site: &'static Site, key: &mut KeyHasher) -> Result<(), Admission> {
     let mut call = Call::new(site);
     call.rule(key);
     call.admit()
@@ -100,7 +107,7 @@ impl<'a> Call<'a> {
     }
 
     /// Adds the next rule, for the client that `key` names, with the numbers of the site.
-    #[inline]
+    #[inline(always)]
     pub fn rule(&mut self, key: &'a mut KeyHasher) {
         let numbers = match self.next() {
             SiteRule {
@@ -112,7 +119,7 @@ impl<'a> Call<'a> {
     }
 
     /// Adds the next rule, with numbers that the site does not know.
-    #[inline]
+    #[inline(always)]
     pub fn rule_of(&mut self, numbers: &'static Numbers, key: &'a mut KeyHasher) {
         self.rules.push(Asked {
             of: self.next(),
@@ -124,6 +131,7 @@ impl<'a> Call<'a> {
         self.skip();
     }
 
+    #[inline(always)]
     fn next(&self) -> &'static SiteRule {
         &self.site.rules()[usize::from(self.place)]
     }
@@ -163,10 +171,15 @@ impl<'a> Call<'a> {
         self.limiter = Some(limiter);
     }
 
-    /// Decides the call: by the embedded store at once, without allocating.
-    pub fn admit(&self) -> Reply<Result<(), Rejection>> {
+    /// Decides the call: by the embedded store at once, without allocating. For a call that is admitted at once, as most are, nothing is
+    /// moved and nothing awaited.
+    ///
+    /// # Errors
+    ///
+    /// What tells whether the body runs, when it is awaited.
+    pub fn admit(&self) -> Result<(), Admission> {
         let Some(simple) = self.as_simple() else {
-            return self.permit().map(|permit| permit.map(drop));
+            return Err(self.permit().map(|permit| permit.map(drop)));
         };
         #[cfg(feature = "admin")]
         if simple.limiter.watch().is_some() {
@@ -176,7 +189,7 @@ impl<'a> Call<'a> {
             None => {
                 let decided = Decided::unseen(self.site.method(), None).by(DecidedBy::Store, simple.ordinal);
                 observe::decided(None, &decided);
-                Reply::ready(Ok(()))
+                Ok(())
             }
             Some(answer) => self.refused(simple.demand.policy, simple.ordinal, answer),
         }
@@ -218,7 +231,7 @@ impl<'a> Call<'a> {
     /// Decides a simple call where somebody watches the limiter. What an admission leaves is looked at once more.
     #[cfg(feature = "admin")]
     #[inline(never)]
-    fn admit_shown(&self, simple: Simple<'_>) -> Reply<Result<(), Rejection>> {
+    fn admit_shown(&self, simple: Simple<'_>) -> Result<(), Admission> {
         let policy = *simple.demand.policy;
         let refusal = simple.store.admit(simple.id, simple.demand);
         let answer = refusal.unwrap_or_else(|| simple.store.look(simple.id, simple.demand));
@@ -232,18 +245,22 @@ impl<'a> Call<'a> {
             None => Decided::unseen(method, refusal.map(kind)),
         };
         observe::decided(Some(simple.limiter), &decided);
-        Reply::ready(match decided.refused {
+        match decided.refused {
             None => Ok(()),
-            Some(kind) => Err(Rejection::new(kind, method, policy).with_decision(decision)),
-        })
+            Some(kind) => Err(Reply::ready(Err(
+                Rejection::new(kind, method, policy).with_decision(decision)
+            ))),
+        }
     }
 
     #[inline(never)]
-    fn refused(&self, policy: &Policy, ordinal: u8, answer: Answer) -> Reply<Result<(), Rejection>> {
+    fn refused(&self, policy: &Policy, ordinal: u8, answer: Answer) -> Result<(), Admission> {
         let (kind, method) = (kind(answer), self.site.method());
         observe::decided(None, &Decided::unseen(method, Some(kind)).by(DecidedBy::Store, ordinal));
         let rejection = Rejection::new(kind, method, *policy);
-        Reply::ready(Err(rejection.with_decision(Decision::new(*policy, answer))))
+        Err(Reply::ready(Err(
+            rejection.with_decision(Decision::new(*policy, answer))
+        )))
     }
 
     /// As [`admit`](Self::admit), for a body that looks at the permit.

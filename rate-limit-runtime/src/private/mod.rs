@@ -7,17 +7,17 @@ mod settled;
 mod subject;
 mod within;
 
-pub use self::call::{Call, admit, denied, denied_by, limiter, on_limit};
 #[cfg(any(feature = "actix-web", feature = "axum"))]
 pub(crate) use self::call::unknown_policy;
+pub use self::call::{Call, admit, denied, denied_by, limiter, on_limit};
 pub use self::numbers::{
     block, capacity, computed, count, fixed_window, policy, refill, sliding_window, token_bucket, window,
 };
 pub use self::refusable::refuse;
 #[cfg(any(feature = "actix-web", feature = "axum"))]
 pub(crate) use self::refusable::{Answer, Refusable};
-pub(crate) use self::settled::Settled;
 pub use self::settled::settled;
+pub(crate) use self::settled::{Settled, settle};
 pub use self::subject::{ambient, element, key, part};
 pub use self::within::within;
 pub use std::{line, module_path};

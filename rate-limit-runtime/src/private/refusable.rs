@@ -61,10 +61,15 @@ impl<F: Future, A: Answer<F::Output>> Future for Refusable<F, A> {
         let mut body = self.project().body;
         let polled = {
             let _around = Around(REFUSED.take());
-            let running = body.as_mut().as_pin_mut().expect("a body is polled no more once it has answered");
+            let running = body
+                .as_mut()
+                .as_pin_mut()
+                .expect("a body is polled no more once it has answered");
             match running.poll(context) {
                 Poll::Ready(value) => Poll::Ready(A::passed(value)),
-                Poll::Pending => REFUSED.take().map_or(Poll::Pending, |rejection| Poll::Ready(A::refused(rejection))),
+                Poll::Pending => REFUSED
+                    .take()
+                    .map_or(Poll::Pending, |rejection| Poll::Ready(A::refused(rejection))),
             }
         };
         if polled.is_ready() {

@@ -78,31 +78,41 @@ pin_project! {
     ///
     /// The check is within the body, which owns the arguments that the key is made of, and gives its call to this future through
     /// [`CALL`]: a place that both borrow would make the future of the function hold its arguments once more.
-    #[project = SettledProjection]
     #[derive(Debug)]
-    pub enum Settled<F, J, K> {
-        /// The body is checked, or runs.
-        Running {
-            #[pin]
-            body: F,
-            judge: Option<J>,
-            call: Option<Settling>,
-        },
-        /// The body is gone.
-        Settling {
-            kept: Option<K>,
-            settlement: Settlement,
-        },
+    pub struct Settled<F, J, K> {
+        #[pin]
+        body: F,
+        value: Value<J, K>,
     }
 }
 
-impl<F, J, K> Settled<F, J, K> {
-    pub(crate) const fn new(body: F, judge: J) -> Self {
-        Self::Running {
-            body,
+/// What becomes of the value of a body. It does not depend on the body, so that functions of one return type share its code.
+#[derive(Debug)]
+struct Value<J, K> {
+    judge: Option<J>,
+    call: Stage,
+    kept: Option<K>,
+}
+
+/// How far a call is.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a box would allocate for each call")]
+enum Stage {
+    /// It is not yet known, or the body runs.
+    Called(Option<Settling>),
+    /// Its value is known.
+    Settled(Settlement),
+}
+
+/// Returns `body` with what settles its call.
+pub(crate) const fn settle<F, J, K>(body: F, judge: J) -> Settled<F, J, K> {
+    Settled {
+        body,
+        value: Value {
             judge: Some(judge),
-            call: None,
-        }
+            call: Stage::Called(None),
+            kept: None,
+        },
     }
 }
 
@@ -112,50 +122,56 @@ impl<F: Future, J: Judge<F::Output>, K: Kept<F::Output>> Future for Settled<F, J
     /// # Panics
     ///
     /// If polled after it has answered.
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        if let SettledProjection::Running { body, judge, call } = self.as_mut().project() {
-            let value = ready!(poll_around(body, call, context));
-            let judge = judge.take().expect("a value is judged once");
-            let settled = match call.take() {
-                Some(call) => call.settle(|| judge.judge(&value)),
-                None => None,
-            };
-            let Some(settlement) = settled else { return Poll::Ready(value) };
-            let kept = match K::keep(value) {
-                Ok(kept) => Some(kept),
-                Err(value) => return Poll::Ready(value),
-            };
-            self.set(Self::Settling { kept, settlement });
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        if this.value.kept.is_some() {
+            return this.value.poll_settled(context);
         }
-        match self.project() {
-            SettledProjection::Settling { kept, settlement } => {
-                ready!(settlement.poll(context));
-                Poll::Ready(kept.take().expect("a value is returned once").restore())
-            }
-            SettledProjection::Running { .. } => unreachable!("it has just been left"),
-        }
+        let around = this.value.call.enter();
+        let polled = this.body.poll(context);
+        drop(around);
+        this.value.settle(polled, context)
     }
 }
 
-/// Polls a body with its call in the place where its check looks for it, and puts back whose place it is.
-fn poll_around<F: Future>(
-    body: Pin<&mut F>,
-    call: &mut Option<Settling>,
-    context: &mut Context<'_>,
-) -> Poll<F::Output> {
-    // The check of a call that was decided in an earlier poll is over.
-    if call.as_ref().is_some_and(|call| call.permit.answer().is_some()) {
-        return body.poll(context);
+impl<J, K> Value<J, K> {
+    /// Settles the call if the body has ended.
+    fn settle<R>(&mut self, polled: Poll<R>, context: &mut Context<'_>) -> Poll<R>
+    where
+        J: Judge<R>,
+        K: Kept<R>,
+    {
+        let value = ready!(polled);
+        // What a call that was not admitted returns is not asked about.
+        if !self.call.is_admitted() {
+            return Poll::Ready(value);
+        }
+        let success = self.judge.take().is_some_and(|judge| judge.judge(&value));
+        if !self.call.settle(success) {
+            return Poll::Ready(value);
+        }
+        match K::keep(value) {
+            Ok(kept) => self.kept = Some(kept),
+            Err(value) => return Poll::Ready(value),
+        }
+        self.poll_settled(context)
     }
-    let around = Around {
-        outer: CALL.take(),
-        call,
-    };
-    CALL.set(around.call.take());
-    body.poll(context)
+
+    /// Returns the value once the store has heard of it.
+    fn poll_settled<R>(&mut self, context: &mut Context<'_>) -> Poll<R>
+    where
+        K: Kept<R>,
+    {
+        ready!(self.call.poll_settled(context));
+        let kept = self
+            .kept
+            .take()
+            .expect("a future is polled no more once it has answered");
+        Poll::Ready(kept.restore())
+    }
 }
 
-/// Takes the call back, and puts in its place that of the call around it: after a panic too.
+/// Takes back the call, and puts in its place that of the call around it: after a panic too.
 struct Around<'a> {
     outer: Option<Settling>,
     call: &'a mut Option<Settling>,
@@ -167,19 +183,60 @@ impl Drop for Around<'_> {
     }
 }
 
-impl Settling {
-    /// Settles the call by what it ended with, if it was admitted and a rule asks for it. What goes wrong never reaches the caller.
-    fn settle(&self, is_success: impl FnOnce() -> bool) -> Option<Settlement> {
-        let permit = self.permit.answer()?.as_ref().ok()?;
-        let success = is_success();
-        let how = |place: usize| self.how.get(place).copied().flatten()?.after(success);
-        let unsettled = unsettled((0..self.how.len()).filter_map(how))?;
-        Some(Settlement {
+impl Stage {
+    /// Puts the call where the check in the body looks for it, until what is returned is dropped.
+    fn enter(&mut self) -> Option<Around<'_>> {
+        match self {
+            // The check of a call that was decided in an earlier poll is over.
+            Self::Called(Some(call)) if call.permit.answer().is_some() => None,
+            Self::Called(call) => {
+                let outer = CALL.replace(call.take());
+                Some(Around { outer, call })
+            }
+            Self::Settled(_) => None,
+        }
+    }
+
+    fn permit(&self) -> Option<&Permit> {
+        match self {
+            Self::Called(Some(call)) => call.permit.answer()?.as_ref().ok(),
+            _ => None,
+        }
+    }
+
+    fn is_admitted(&self) -> bool {
+        self.permit().is_some()
+    }
+
+    /// Settles the call by what it ended with. Returns `false` if no rule asks for it.
+    fn settle(&mut self, success: bool) -> bool {
+        let (Self::Called(Some(call)), Some(permit)) = (&*self, self.permit()) else {
+            return false;
+        };
+        let how = |place: usize| call.how.get(place).copied().flatten()?.after(success);
+        let Some(unsettled) = unsettled((0..call.how.len()).filter_map(how)) else {
+            return false;
+        };
+        *self = Self::Settled(Settlement {
             reply: permit.settle(how),
-            site: self.site,
+            site: call.site,
             limiter: permit.limiter().clone(),
             unsettled,
-        })
+        });
+        true
+    }
+
+    /// Waits until the store has heard of it. What goes wrong never reaches the caller.
+    fn poll_settled(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if let Self::Settled(settlement) = self
+            && let Err(error) = ready!(Pin::new(&mut settlement.reply).poll(context))
+        {
+            let site = settlement.site;
+            settlement
+                .limiter
+                .note_unsettled(site.method(), settlement.unsettled, &error);
+        }
+        Poll::Ready(())
     }
 }
 
@@ -211,13 +268,4 @@ struct Settlement {
     site: &'static Site,
     limiter: Limiter,
     unsettled: Unsettled,
-}
-
-impl Settlement {
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if let Err(error) = ready!(Pin::new(&mut self.reply).poll(context)) {
-            self.limiter.note_unsettled(self.site.method(), self.unsettled, &error);
-        }
-        Poll::Ready(())
-    }
 }
