@@ -103,7 +103,8 @@ fn in_function(model: &mut Model) -> TokenStream {
         return quote!(#site #checked);
     }
     params::name_ignored(&mut model.target.sig.inputs);
-    let mentions = params::mentions(&model.target.sig.inputs, &Words::of(checked.clone()));
+    let success = &model.rules.success;
+    let mentions = params::mentions(&model.target.sig.inputs, &Words::of(quote!(#checked #success)));
     let limited = awaited(
         model,
         quote_spanned!(Span::mixed_site()=> async move { #mentions #checked }),
