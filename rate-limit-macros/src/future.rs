@@ -1,7 +1,7 @@
 //! Functions that are not `async` but return a future made by an `async` block.
 
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens as _, quote, quote_spanned};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
+use quote::{ToTokens as _, quote};
 use syn::token::Brace;
 use syn::{
     AngleBracketedGenericArguments, Block, Error, Expr, ExprAsync, GenericArgument, Pat, PathArguments, Result,
@@ -70,7 +70,7 @@ pub(crate) struct FutureBody {
 }
 
 impl FutureBody {
-    pub(crate) fn new(sig: &Signature, body: TokenStream) -> Result<Self> {
+    pub(crate) fn new(sig: &Signature, body: &Group) -> Result<Self> {
         let elsewhere = || {
             Error::new(
                 sig.ident.span(),
@@ -81,7 +81,7 @@ impl FutureBody {
                 ),
             )
         };
-        let mut block: Block = syn::parse2(quote!({ #body }))?;
+        let mut block: Block = syn::parse2(body.to_token_stream())?;
         let (brace, stmts) = match async_block(&mut block) {
             Some(future) => (future.block.brace_token, std::mem::take(&mut future.block.stmts)),
             None => return Err(elsewhere()),
@@ -91,7 +91,7 @@ impl FutureBody {
             _ => Self {
                 block,
                 before: Vec::new(),
-                body: braced(brace, &quote!(#(#stmts)*)),
+                body: whole(&braced(brace, quote!(#(#stmts)*))).to_token_stream(),
                 binding: None,
                 renamed_self: None,
             },
@@ -174,12 +174,17 @@ fn binds_the_value(stmt: &Stmt) -> bool {
     }
 }
 
-/// A body in the braces that it was written in, so that the compiler points at them, and drops temporaries as their edition
-/// says. The empty statement keeps `unused_braces` away from a body of one expression.
-pub(crate) fn braced(brace: Brace, body: &TokenStream) -> TokenStream {
-    let mut tokens = TokenStream::new();
-    brace.surround(&mut tokens, |tokens| {
-        tokens.extend(quote_spanned!(Span::mixed_site()=> ; #body));
-    });
-    tokens
+fn braced(brace: Brace, stream: TokenStream) -> Group {
+    let mut group = Group::new(Delimiter::Brace, stream);
+    group.set_span(brace.span.join());
+    group
+}
+
+/// Returns a block as an expression, in the very braces in which it was written: the compiler points at them, drops temporaries as
+/// their edition says, and keeps the invisible groups of `macro_rules!` in them. The parentheses keep `unused_braces` away from a
+/// block of one expression.
+pub(crate) fn whole(block: &Group) -> Group {
+    let mut parens = Group::new(Delimiter::Parenthesis, block.to_token_stream());
+    parens.set_span(Span::mixed_site());
+    parens
 }

@@ -407,7 +407,7 @@ impl Model {
         target.check()?;
         let (ret, future) = match (target.sig.asyncness, future::output(&target.sig.output)) {
             (None, Some(output)) => {
-                let future = FutureBody::new(&target.sig, target.body.clone())?;
+                let future = FutureBody::new(&target.sig, &target.body)?;
                 (Ret::of(&output), Some(future))
             }
             _ => (Ret::new(&target.sig.output), None),

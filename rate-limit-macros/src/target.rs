@@ -1,11 +1,10 @@
 //! The function that the attribute stands on.
 
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::parse::{Parse, ParseStream};
+use syn::parse::{Parse, ParseStream, Parser as _};
 use syn::spanned::Spanned as _;
-use syn::token::Brace;
-use syn::{Attribute, Error, Meta, Result, Signature, Token, Visibility, braced};
+use syn::{Attribute, Error, Meta, Result, Signature, Token, Visibility};
 
 use crate::future;
 
@@ -14,10 +13,10 @@ pub(crate) struct Target {
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) vis: Visibility,
     pub(crate) sig: Signature,
-    /// `#![..]` at the start of the body.
+    /// `#![..]` at the start of the body, where alone they are legal: they stay in the outermost braces.
     pub(crate) inner_attrs: Vec<Attribute>,
-    pub(crate) brace: Brace,
-    pub(crate) body: TokenStream,
+    /// The braces and what is in them: the group that was written, unless inner attributes were taken out of it.
+    pub(crate) body: Group,
 }
 
 /// The static in each expansion. That it stands in a body tells that the function is limited already.
@@ -43,15 +42,13 @@ impl Parse for Target {
                 ),
             ));
         }
-        let content;
-        let brace = braced!(content in input);
+        let (inner_attrs, body) = without_inner_attrs(input.call(braces)?)?;
         Ok(Self {
             attrs,
             vis,
             sig,
-            inner_attrs: content.call(Attribute::parse_inner)?,
-            brace,
-            body: content.parse()?,
+            inner_attrs,
+            body,
         })
     }
 }
@@ -78,7 +75,7 @@ impl Target {
                 },
             ));
         }
-        if mentions_marker(self.body.clone()) {
+        if mentions_marker(self.body.stream()) {
             return Err(Error::new(
                 name.span(),
                 format_args!(
@@ -114,12 +111,44 @@ impl ToTokens for Target {
             vis,
             sig,
             inner_attrs,
-            brace,
             body,
         } = self;
         tokens.extend(quote!(#(#attrs)* #vis #sig));
-        brace.surround(tokens, |tokens| tokens.extend(quote!(#(#inner_attrs)* #body)));
+        if inner_attrs.is_empty() {
+            body.to_tokens(tokens);
+        } else {
+            let stream = body.stream();
+            rebuilt(body, quote!(#(#inner_attrs)* #stream)).to_tokens(tokens);
+        }
     }
+}
+
+/// Parses braces, which a `block` of `macro_rules!` has an invisible group around.
+pub(crate) fn braces(input: ParseStream<'_>) -> Result<Group> {
+    let expected = input.error("expected a block");
+    let mut tree: TokenTree = input.parse()?;
+    loop {
+        tree = match tree {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => return Ok(group),
+            TokenTree::Group(group) if group.delimiter() == Delimiter::None => syn::parse2(group.stream())?,
+            _ => return Err(expected),
+        };
+    }
+}
+
+/// Takes the inner attributes off the start of a block. A block without any stays the very group that it was.
+fn without_inner_attrs(block: Group) -> Result<(Vec<Attribute>, Group)> {
+    let apart = |input: ParseStream<'_>| Ok((input.call(Attribute::parse_inner)?, input.parse::<TokenStream>()?));
+    let (attrs, rest) = apart.parse2(block.stream())?;
+    let block = if attrs.is_empty() { block } else { rebuilt(&block, rest) };
+    Ok((attrs, block))
+}
+
+/// Returns the group with another stream in its delimiters.
+pub(crate) fn rebuilt(group: &Group, stream: TokenStream) -> Group {
+    let mut rebuilt = Group::new(group.delimiter(), stream);
+    rebuilt.set_span(group.span());
+    rebuilt
 }
 
 /// Takes the attributes of ours off.

@@ -20,7 +20,7 @@ use self::rename::rename_self;
 use self::settle::settled;
 use crate::args::Args;
 use crate::error::Errors;
-use crate::future::{FutureBody, braced};
+use crate::future::{FutureBody, whole};
 use crate::items::Items;
 use crate::model::{Model, Rule, Rules, SettleOn};
 use crate::params::local;
@@ -85,7 +85,7 @@ pub(crate) fn function(mut model: Model) -> Result<TokenStream> {
     let limited = match model.future.take() {
         Some(future) => in_future(&mut model, future)?,
         None => {
-            let body = braced(model.target.brace, &model.target.body);
+            let body = whole(&model.target.body).to_token_stream();
             limited(&mut model, body)
         }
     };
