@@ -2,6 +2,7 @@
 
 mod algorithms;
 mod ambient;
+mod fragments;
 mod futures;
 mod impls;
 mod login_guard;

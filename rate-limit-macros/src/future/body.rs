@@ -1,0 +1,290 @@
+//! The body of a function that returns a future, taken apart around what the future does.
+
+use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
+use quote::{ToTokens as _, quote};
+use syn::{Attribute, Block, Error, Expr, ExprAsync, ExprCall, ExprMethodCall, Local, Pat, Result, Signature, Stmt};
+
+use super::exits;
+use crate::error::Errors;
+use crate::groups::{Depth, parens, rebuilt, visible};
+use crate::target::without_inner_attrs;
+
+/// The body, and what the future in it does.
+pub(crate) struct FutureBody {
+    /// The statements of the function, up to its last expression.
+    head: Vec<TokenTree>,
+    /// The last expression, with the `async` block in it.
+    tail: Vec<TokenTree>,
+    /// `#![..]` at the start of the `async` block.
+    inner_attrs: Vec<Attribute>,
+    /// The statements of the `async` block before the check: those with which `#[async_trait]` unpacks the arguments.
+    before: Vec<TokenTree>,
+    /// What the future does, in braces.
+    pub(crate) body: TokenStream,
+    /// What `#[async_trait]` does with the value.
+    after: Option<Binding>,
+    /// What `#[async_trait]` calls `self`.
+    pub(crate) renamed_self: Option<Ident>,
+}
+
+/// `let NAME = `, and what follows the statement.
+struct Binding {
+    pat: Pat,
+    after: Vec<TokenTree>,
+}
+
+impl FutureBody {
+    pub(crate) fn new(sig: &Signature, body: &Group) -> Result<Self> {
+        let elsewhere = || {
+            Error::new(
+                sig.ident.span(),
+                format_args!(
+                    "`{}` returns a future that is made elsewhere: end it with an `async` block or `Box::pin(async ..)`, or \
+                     make it an `async fn`",
+                    sig.ident
+                ),
+            )
+        };
+        let (mut stmts, mut head) = statements(body)?;
+        let last = stmts.pop().ok_or_else(elsewhere)?;
+        in_future(&last).ok_or_else(elsewhere)?;
+        let mut errors = Errors::default();
+        for early in exits::returns(&mut stmts) {
+            errors.push(Error::new(
+                early,
+                format_args!(
+                    "the future returned here is not limited: return from within the one `async` block that `{}` ends with, or make \
+                     it an `async fn`",
+                    sig.ident
+                ),
+            ));
+        }
+        errors.finish(())?;
+        let tail = head.split_off(head.len() - length(&last));
+        let block = async_block(&tail).ok_or_else(elsewhere)?;
+        let (inner_attrs, block) = without_inner_attrs(block)?;
+        let whole = Self {
+            head,
+            tail,
+            inner_attrs,
+            before: Vec::new(),
+            body: whole(&block).into_token_stream(),
+            after: None,
+            renamed_self: None,
+        };
+        match is_async_trait(sig) {
+            true => whole.of_async_trait(&block).ok_or_else(elsewhere),
+            false => Ok(whole),
+        }
+    }
+
+    /// Finds what `#[async_trait]` put around the body.
+    ///
+    /// ```text
+    /// let __self = self; .. let __ret: T = { BODY }; __ret
+    /// ```
+    fn of_async_trait(self, block: &Group) -> Option<Self> {
+        let (stmts, mut before) = statements(block).ok()?;
+        let Some((at, Local { pat, .. })) = stmts.iter().enumerate().find_map(binds_the_value) else {
+            return Some(self);
+        };
+        let start: usize = stmts[..at].iter().map(length).sum();
+        let after = before.split_off(start + length(&stmts[at]));
+        let body = match before.split_off(start).into_iter().rev().nth(1)? {
+            TokenTree::Group(body) => body,
+            _ => return None,
+        };
+        Some(Self {
+            before,
+            body: whole(&body).into_token_stream(),
+            after: Some(Binding {
+                pat: pat.clone(),
+                after,
+            }),
+            renamed_self: stmts[..at].iter().find_map(renamed_self),
+            ..self
+        })
+    }
+
+    /// The statements of the function, with `limited` in place of what the future does.
+    pub(crate) fn with(self, limited: &TokenStream) -> TokenStream {
+        let Self {
+            head,
+            tail,
+            inner_attrs,
+            before,
+            after,
+            ..
+        } = self;
+        let stmts = match after {
+            Some(Binding { pat, after }) => quote!(#(#before)* let #pat = { #limited }; #(#after)*),
+            None => quote!(#(#before)* #limited),
+        };
+        let tail = with_async_block(&tail, &quote!(#(#inner_attrs)* #stmts));
+        quote!(#(#head)* #tail)
+    }
+}
+
+/// Whether a body ends with an `async` block, whatever type it is returned by.
+pub(crate) fn ends_with_future(body: &Group) -> bool {
+    statements(body).is_ok_and(|(stmts, _)| stmts.last().and_then(in_future).is_some())
+}
+
+/// Returns a block as an expression, in the very braces in which it was written: the compiler points at them, drops temporaries as
+/// their edition says, and keeps the invisible groups of `macro_rules!` in them. The parentheses keep `unused_braces` away from a
+/// block of one expression.
+pub(crate) fn whole(block: &Group) -> Group {
+    parens(block.to_token_stream(), block.span())
+}
+
+/// The statements of a block, parsed, but for what is in `async` blocks, and their tokens as they were written.
+fn statements(block: &Group) -> Result<(Vec<Stmt>, Vec<TokenTree>)> {
+    let trees = inside(block);
+    let parsed: Block = syn::parse2(rebuilt(block, without_async_blocks(&trees)).into_token_stream())?;
+    Ok((parsed.stmts, trees))
+}
+
+/// The trees with nothing in their `async` blocks, whose content is of another function.
+fn without_async_blocks(trees: &[TokenTree]) -> TokenStream {
+    let emptied = trees.iter().enumerate().map(|(at, tree)| match tree {
+        TokenTree::Group(group) => {
+            let content = match is_async_block(&trees[..at], tree) {
+                true => TokenStream::new(),
+                false => without_async_blocks(&inside(group)),
+            };
+            rebuilt(group, content).into()
+        }
+        tree => tree.clone(),
+    });
+    emptied.collect()
+}
+
+/// How many trees a statement is.
+fn length(stmt: &Stmt) -> usize {
+    stmt.to_token_stream().into_iter().count()
+}
+
+/// The `async` block in which a function ends.
+fn in_future(last: &Stmt) -> Option<&ExprAsync> {
+    match last {
+        Stmt::Expr(Expr::Return(last), _) => seen_through(last.expr.as_ref()?),
+        Stmt::Expr(last, None) => seen_through(last),
+        _ => None,
+    }
+}
+
+/// The `async` block in what only boxes or pins it.
+fn seen_through(expr: &Expr) -> Option<&ExprAsync> {
+    match expr {
+        Expr::Async(future) => Some(future),
+        Expr::Paren(paren) => seen_through(&paren.expr),
+        Expr::Group(group) => seen_through(&group.expr),
+        Expr::Cast(cast) => seen_through(&cast.expr),
+        Expr::Call(ExprCall { func, args, .. }) => {
+            let Expr::Path(path) = &**func else { return None };
+            let boxes = ["pin", "new", "from", "into_pin"];
+            let last = path.path.segments.last()?;
+            (args.len() == 1 && boxes.iter().any(|name| last.ident == name)).then(|| seen_through(&args[0]))?
+        }
+        Expr::MethodCall(ExprMethodCall {
+            receiver, method, args, ..
+        }) => {
+            let wraps = match args.len() {
+                0 => ["boxed", "boxed_local", "into", "in_current_span"]
+                    .iter()
+                    .any(|name| method == name),
+                _ => method == "instrument",
+            };
+            wraps.then(|| seen_through(receiver))?
+        }
+        _ => None,
+    }
+}
+
+/// The braces of the first `async` block in an expression that is seen through.
+fn async_block(trees: &[TokenTree]) -> Option<Group> {
+    let here = trees
+        .iter()
+        .enumerate()
+        .find(|(at, tree)| is_async_block(&trees[..*at], tree));
+    match here {
+        Some((_, TokenTree::Group(block))) => Some(block.clone()),
+        _ => trees.iter().find_map(|tree| match tree {
+            TokenTree::Group(group) => async_block(&inside(group)),
+            _ => None,
+        }),
+    }
+}
+
+/// The same expression with other statements in that block.
+fn with_async_block(trees: &[TokenTree], stmts: &TokenStream) -> TokenStream {
+    let here = trees
+        .iter()
+        .enumerate()
+        .find(|(at, tree)| is_async_block(&trees[..*at], tree));
+    let at = match here {
+        Some((at, _)) => Some(at),
+        None => trees
+            .iter()
+            .position(|tree| matches!(tree, TokenTree::Group(group) if async_block(&inside(group)).is_some())),
+    };
+    let is_here = here.is_some();
+    trees
+        .iter()
+        .enumerate()
+        .map(|(place, tree)| match tree {
+            TokenTree::Group(group) if Some(place) == at => {
+                let stmts = if is_here {
+                    stmts.clone()
+                } else {
+                    with_async_block(&inside(group), stmts)
+                };
+                rebuilt(group, stmts).into()
+            }
+            tree => tree.clone(),
+        })
+        .collect()
+}
+
+fn inside(group: &Group) -> Vec<TokenTree> {
+    visible(group.stream(), Depth::Top).into_iter().collect()
+}
+
+/// Whether these are braces after `async` or `async move`.
+fn is_async_block(before: &[TokenTree], tree: &TokenTree) -> bool {
+    let is = |tree: &TokenTree, word: &str| matches!(tree, TokenTree::Ident(ident) if ident == word);
+    let braces = matches!(tree, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
+    braces
+        && match before {
+            [.., asyncness, capture] if is(capture, "move") => is(asyncness, "async"),
+            [.., asyncness] => is(asyncness, "async"),
+            [] => false,
+        }
+}
+
+fn is_async_trait(sig: &Signature) -> bool {
+    sig.generics
+        .lifetimes()
+        .any(|lifetime| lifetime.lifetime.ident == "async_trait")
+}
+
+/// `let __ret: T = ..`, or `let _: () = ..`, which `#[async_trait]` writes.
+fn binds_the_value((at, stmt): (usize, &Stmt)) -> Option<(usize, &Local)> {
+    let Stmt::Local(local) = stmt else { return None };
+    let Pat::Type(typed) = &local.pat else { return None };
+    match &*typed.pat {
+        Pat::Ident(ident) if ident.ident == "__ret" => Some((at, local)),
+        Pat::Wild(_) => Some((at, local)),
+        _ => None,
+    }
+}
+
+/// `__self` of `let __self = self;`.
+fn renamed_self(stmt: &Stmt) -> Option<Ident> {
+    match stmt {
+        Stmt::Local(Local {
+            pat: Pat::Ident(pat), ..
+        }) if pat.ident == "__self" => Some(pat.ident.clone()),
+        _ => None,
+    }
+}
