@@ -196,7 +196,9 @@ impl Inner {
                 };
                 expand::function(Model::new(rules.clone(), target)?)
             }
-            InnerKind::Function(target) if ends_with_future(&target.body) => Err(target.returns_a_hidden_future()),
+            InnerKind::Function(target) if ends_with_future(&target.body) => {
+                Err(target.hides_its_future("or put `#[limit_per_time(exempt)]` on it"))
+            }
             InnerKind::MacroCall(path) => Err(Error::new_spanned(
                 path,
                 format_args!(

@@ -3,10 +3,10 @@
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::parse::{ParseStream, Parser as _};
-use syn::{Attribute, Error, Result, Signature, Visibility};
+use syn::{Attribute, Error, Result, ReturnType, Signature, Visibility};
 
 use crate::attrs::Attr;
-use crate::future;
+use crate::future::{self, ends_with_future};
 use crate::groups::{Depth, rebuilt, visible};
 
 /// A function. Its body is not parsed.
@@ -23,6 +23,9 @@ pub(crate) struct Target {
 
 /// The static in each expansion. That it stands in a body tells that the function is limited already.
 pub(crate) const MARKER: &str = "__RATE_LIMIT_SITE";
+
+/// What the attributes call that make a function run its `async` body to the end.
+const BLOCK_ON: &str = "block_on";
 
 impl Target {
     /// Reads the tokens of an item.
@@ -75,18 +78,9 @@ impl Target {
             ));
         }
         if !self.is_async() {
-            return Err(Error::new(
-                self.sig.fn_token.span,
-                if self.attrs.iter().any(Attr::is_test) {
-                    format!("`{name}` is not async here: put `limit_per_time` above the attribute that makes it a test")
-                } else if name == "main" {
-                    format!("`{name}` is not async here: put `limit_per_time` above the attribute that rewrites it")
-                } else {
-                    format!("`{name}` is not async: write `async fn {name}`")
-                },
-            ));
+            return Err(self.not_async());
         }
-        if mentions_marker(self.body.stream()) {
+        if mentions(self.body.stream(), MARKER) {
             return Err(Error::new(
                 name.span(),
                 format_args!(
@@ -98,16 +92,35 @@ impl Target {
         Ok(())
     }
 
-    /// What is wrong with a function whose type does not tell that it returns a future.
-    pub(crate) fn returns_a_hidden_future(&self) -> Error {
+    /// Says why a function is not async.
+    fn not_async(&self) -> Error {
         let name = &self.sig.ident;
-        Error::new_spanned(
-            &self.sig.output,
-            format_args!(
-                "`{name}` ends with a future, which this type does not tell: write it out, as in `Pin<Box<dyn Future<Output = \
-                 ..>>>`, or put `#[limit_per_time(exempt)]` on `{name}`"
-            ),
-        )
+        if ends_with_future(&self.body) {
+            return self.hides_its_future("or make it an `async fn`");
+        }
+        let message = if self.attrs.iter().any(Attr::is_test) {
+            format!("`{name}` is not async here: put `limit_per_time` above the attribute that makes it a test")
+        } else if name == "main" || mentions(self.body.stream(), BLOCK_ON) {
+            format!(
+                "`{name}` is not async here: put `limit_per_time` above the attribute that rewrites it, such as `#[tokio::main]`, or \
+                 write `async fn {name}`"
+            )
+        } else {
+            format!("`{name}` is not async: write `async fn {name}`")
+        };
+        Error::new(self.sig.fn_token.span, message)
+    }
+
+    /// Says that the type of a function does not tell that it returns a future, and what to do: to write it out, or what `or` says.
+    pub(crate) fn hides_its_future(&self, or: &str) -> Error {
+        let message = format!(
+            "`{}` ends with a future, which this type does not tell: write it out, as in `Pin<Box<dyn Future<Output = ..>>>`, {or}",
+            self.sig.ident
+        );
+        match &self.sig.output {
+            ReturnType::Type(_, ty) => Error::new_spanned(ty, message),
+            ReturnType::Default => Error::new(self.sig.ident.span(), message),
+        }
     }
 
     /// Whether it is an `async fn`, or its return type says that it returns a future.
@@ -143,10 +156,10 @@ pub(crate) fn without_inner_attrs(block: Group) -> Result<(Vec<Attribute>, Group
     Ok((attrs, block))
 }
 
-fn mentions_marker(tokens: TokenStream) -> bool {
+fn mentions(tokens: TokenStream, word: &str) -> bool {
     tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(ident) => ident == MARKER,
-        TokenTree::Group(group) => mentions_marker(group.stream()),
+        TokenTree::Ident(ident) => ident == word,
+        TokenTree::Group(group) => mentions(group.stream(), word),
         _ => false,
     })
 }

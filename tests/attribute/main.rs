@@ -2,6 +2,7 @@
 
 mod algorithms;
 mod ambient;
+mod conditions;
 mod fragments;
 mod futures;
 mod impls;

@@ -2,6 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
+use syn::Token;
 use syn::spanned::Spanned as _;
 
 use super::policy::policy;
@@ -142,11 +143,17 @@ pub(super) fn either(model: &Model) -> Option<Ident> {
 
 /// A block that owns the arguments and is the body.
 pub(super) fn owned_body(model: &mut Model, body: &TokenStream) -> TokenStream {
-    let mentions = mentions(model);
-    quote_spanned!(Span::mixed_site()=> async move { #mentions #body })
+    let (owning, mentions) = owning(model);
+    quote_spanned!(Span::mixed_site()=> async #owning { #mentions #body })
 }
 
-pub(super) fn mentions(model: &mut Model) -> TokenStream {
+/// How a block inside the function owns the arguments. In a function that returns a future it does not: it is within a block that owns what
+/// it needs.
+pub(super) fn owning(model: &mut Model) -> (Option<Token![move]>, TokenStream) {
+    if model.target.sig.asyncness.is_none() {
+        return (None, TokenStream::new());
+    }
     params::name_ignored(&mut model.target.sig.inputs);
-    params::mentions(&model.target.sig.inputs)
+    let mentions = params::mentions(&model.target.sig.inputs);
+    (Some(Token![move](Span::mixed_site())), mentions)
 }

@@ -1,9 +1,9 @@
 //! A call that is settled once its result is known.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::quote_spanned;
 
-use super::check::{deny, either, mentions, owned_body, refusal};
+use super::check::{deny, either, owned_body, owning, refusal};
 use crate::model::Model;
 use crate::ret::Ret;
 
@@ -47,10 +47,7 @@ pub(super) fn settled(model: &mut Model, call: &TokenStream, body: &TokenStream)
             #settle
         };
     }
-    let (owning, mentions) = match model.target.sig.asyncness {
-        Some(_) => (quote!(move), mentions(model)),
-        None => (TokenStream::new(), TokenStream::new()),
-    };
+    let (owning, mentions) = owning(model);
     let settle = settle(
         model,
         &quote_spanned! {Span::mixed_site()=>
