@@ -202,7 +202,8 @@ impl Inner {
             InnerKind::MacroCall(path) => Err(Error::new_spanned(
                 path,
                 format_args!(
-                    "`limit_per_time` cannot see the functions that `{0}!` makes: put it on each of them, and                      `#[limit_per_time(exempt)]` on `{0}!`",
+                    "`limit_per_time` cannot see the functions that `{0}!` expands to: put it on each of them, and \
+                     `#[limit_per_time(exempt)]` on `{0}!`",
                     path.segments
                         .last()
                         .map(|last| last.ident.to_string())

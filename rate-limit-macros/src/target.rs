@@ -92,7 +92,7 @@ impl Target {
         Ok(())
     }
 
-    /// Says why a function is not async.
+    /// The error of a function that is not async.
     fn not_async(&self) -> Error {
         let name = &self.sig.ident;
         if ends_with_future(&self.body) {
@@ -111,10 +111,11 @@ impl Target {
         Error::new(self.sig.fn_token.span, message)
     }
 
-    /// Says that the type of a function does not tell that it returns a future, and what to do: to write it out, or what `or` says.
+    /// The error of a function that returns a future by a type that does not name one. `or` is what else there is to do.
     pub(crate) fn hides_its_future(&self, or: &str) -> Error {
         let message = format!(
-            "`{}` ends with a future, which this type does not tell: write it out, as in `Pin<Box<dyn Future<Output = ..>>>`, {or}",
+            "`{}` returns a future, but its return type does not name one: write the type out, as in \
+             `Pin<Box<dyn Future<Output = ..>>>`, {or}",
             self.sig.ident
         );
         match &self.sig.output {

@@ -45,22 +45,22 @@ impl FutureBody {
                 ),
             )
         };
-        let (mut stmts, mut head) = statements(body)?;
-        let last = stmts.pop().ok_or_else(elsewhere)?;
-        in_future(&last).ok_or_else(elsewhere)?;
+        let mut head = inside(body);
+        let tail = last_expression(&head).filter(|(_, last)| seen_through(last).is_some());
+        let (start, _) = tail.ok_or_else(elsewhere)?;
+        let tail = head.split_off(start);
         let mut errors = Errors::default();
-        for early in exits::returns(&mut stmts) {
+        for early in exits::returns(without_async_blocks(&head)) {
             errors.push(Error::new(
                 early,
                 format_args!(
-                    "the future returned here is not limited: return from within the one `async` block that `{}` ends with, or make \
-                     it an `async fn`",
+                    "this future would not be limited: move the `return` into the `async` block at the end of `{0}`, or make `{0}` \
+                     an `async fn`",
                     sig.ident
                 ),
             ));
         }
         errors.finish(())?;
-        let tail = head.split_off(head.len() - length(&last));
         let block = async_block(&tail).ok_or_else(elsewhere)?;
         let (inner_attrs, block) = without_inner_attrs(block)?;
         let whole = Self {
@@ -127,7 +127,7 @@ impl FutureBody {
 
 /// Whether a body ends with an `async` block, whatever type it is returned by.
 pub(crate) fn ends_with_future(body: &Group) -> bool {
-    statements(body).is_ok_and(|(stmts, _)| stmts.last().and_then(in_future).is_some())
+    last_expression(&inside(body)).is_some_and(|(_, last)| seen_through(&last).is_some())
 }
 
 /// Returns a block as an expression, in the very braces in which it was written: the compiler points at them, drops temporaries as
@@ -137,7 +137,7 @@ pub(crate) fn whole(block: &Group) -> Group {
     parens(block.to_token_stream(), block.span())
 }
 
-/// The statements of a block, parsed, but for what is in `async` blocks, and their tokens as they were written.
+/// The statements that `#[async_trait]` wrote, and their tokens.
 fn statements(block: &Group) -> Result<(Vec<Stmt>, Vec<TokenTree>)> {
     let trees = inside(block);
     let parsed: Block = syn::parse2(rebuilt(block, without_async_blocks(&trees)).into_token_stream())?;
@@ -164,12 +164,23 @@ fn length(stmt: &Stmt) -> usize {
     stmt.to_token_stream().into_iter().count()
 }
 
-/// The `async` block in which a function ends.
-fn in_future(last: &Stmt) -> Option<&ExprAsync> {
-    match last {
-        Stmt::Expr(Expr::Return(last), _) => seen_through(last.expr.as_ref()?),
-        Stmt::Expr(last, None) => seen_through(last),
-        _ => None,
+/// The expression whose value a function returns, and where it starts. What stands before it is not parsed: the compiler has parsed it, and
+/// has told of what is wrong with it.
+fn last_expression(trees: &[TokenTree]) -> Option<(usize, Expr)> {
+    let (trees, is_statement) = match trees {
+        [trees @ .., TokenTree::Punct(semicolon)] if semicolon.as_char() == ';' => (trees, true),
+        trees => (trees, false),
+    };
+    let starts = (0..trees.len()).rev().filter(|start| match trees[..*start].last() {
+        Some(TokenTree::Punct(punct)) => punct.as_char() == ';',
+        Some(TokenTree::Group(group)) => group.delimiter() == Delimiter::Brace,
+        Some(_) => false,
+        None => true,
+    });
+    let mut parsed = starts.filter_map(|start| Some((start, syn::parse2(without_async_blocks(&trees[start..])).ok()?)));
+    match parsed.next()? {
+        (start, Expr::Return(last)) => Some((start, *last.expr?)),
+        last => (!is_statement).then_some(last),
     }
 }
 
