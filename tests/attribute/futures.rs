@@ -79,7 +79,7 @@ trait FutureExt: Future + Send + Sized {
 impl<F: Future + Send> FutureExt for F {}
 
 #[limit_per_time(2, "1m", key = user)]
-#[allow(unused_parens)]
+#[allow(unused_parens, clippy::double_parens)]
 fn in_parentheses(user: u64) -> Pin<Box<dyn Future<Output = Result<u64, Failure>> + Send>> {
     Box::pin((async move { Ok(user) }))
 }

@@ -38,22 +38,22 @@ async fn count_on_any<DB: sqlx::Database<Connection: SqlConnection>>(
 }
 
 struct Ledger<'a> {
-    tx: tokio::sync::Mutex<sqlx::Transaction<'a, sqlx::Sqlite>>,
+    tx: sqlx::Transaction<'a, sqlx::Sqlite>,
     limiter: Limiter,
 }
 
 #[async_trait::async_trait]
 trait Book {
-    async fn book(&self, member: u32) -> Result<(), Rejection>;
+    async fn book(&mut self, member: u32) -> Result<(), Rejection>;
 }
 
 #[async_trait::async_trait]
 impl Book for Ledger<'_> {
     #[limit_per_time(
-        algorithm = token_bucket, capacity = 3, refill = "50s", key = member, within = *self.tx.lock().await,
+        algorithm = token_bucket, capacity = 3, refill = "50s", key = member, within = self.tx,
         limiter = self.limiter.clone()
     )]
-    async fn book(&self, member: u32) -> Result<(), Rejection> {
+    async fn book(&mut self, member: u32) -> Result<(), Rejection> {
         Ok(())
     }
 }
@@ -66,8 +66,8 @@ async fn f_43_a_method_below_async_trait_has_its_transaction_in_self() {
     let Pool::Sqlite(connections) = &pool else {
         unreachable!("SQLite was asked for");
     };
-    let ledger = Ledger {
-        tx: tokio::sync::Mutex::new(connections.begin().await.expect("it begins")),
+    let mut ledger = Ledger {
+        tx: connections.begin().await.expect("it begins"),
         limiter: limiter.clone(),
     };
     for _ in 0..3 {
