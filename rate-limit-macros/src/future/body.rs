@@ -125,9 +125,27 @@ impl FutureBody {
     }
 }
 
-/// Whether a body ends with an `async` block, whatever type it is returned by.
+/// Whether a body ends with an `async` block on any of its branches, whatever type it is returned by.
 pub(crate) fn ends_with_future(body: &Group) -> bool {
-    last_expression(&inside(body)).is_some_and(|(_, last)| seen_through(&last).is_some())
+    last_expression(&inside(body)).is_some_and(|(_, last)| is_future(&last))
+}
+
+fn is_future(expr: &Expr) -> bool {
+    let ends_with_future = |block: &Block| match block.stmts.last() {
+        Some(Stmt::Expr(Expr::Return(last), _)) => last.expr.as_deref().is_some_and(is_future),
+        Some(Stmt::Expr(last, None)) => is_future(last),
+        _ => false,
+    };
+    match expr {
+        Expr::If(branch) => {
+            let otherwise = branch.else_branch.as_ref().is_some_and(|(_, last)| is_future(last));
+            otherwise || ends_with_future(&branch.then_branch)
+        }
+        Expr::Match(branches) => branches.arms.iter().any(|arm| is_future(&arm.body)),
+        Expr::Block(block) => ends_with_future(&block.block),
+        Expr::Unsafe(block) => ends_with_future(&block.block),
+        last => seen_through(last).is_some(),
+    }
 }
 
 /// Returns a block as an expression, in the very braces in which it was written: the compiler points at them, drops temporaries as

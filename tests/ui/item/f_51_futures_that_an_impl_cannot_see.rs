@@ -21,6 +21,14 @@ impl Api {
         Box::pin(async move { Ok(user) })
     }
 
+    fn branches(&self, user: u64) -> Boxed {
+        match user {
+            0 => Box::pin(async { Ok(0) }),
+            _ if user > 7 => unreachable!(),
+            _ => unsafe { Box::pin(std::future::ready(Ok(user))) },
+        }
+    }
+
     fn opaque(&self) -> impl Future {
         async { 7 }
     }
@@ -31,6 +39,7 @@ impl Api {
     }
 
     fn sync(&self) -> u64 {
+        let _ = async { 7 };
         7
     }
 
