@@ -5,7 +5,7 @@ mod exits;
 
 use syn::{AngleBracketedGenericArguments, GenericArgument, PathArguments, ReturnType, Type, TypeParamBound};
 
-pub(crate) use self::body::{FutureBody, ends_with_future, whole};
+pub(crate) use self::body::{FutureBody, returns_future, whole};
 
 /// What the returned future answers, if the type says that it is one.
 pub(crate) fn output(ret: &ReturnType) -> Option<Type> {

@@ -8,7 +8,7 @@ use syn::{Error, ItemImpl, ItemTrait, Path, Result, Signature, Token, Visibility
 use crate::attrs::{Attr, Stacked, variants};
 use crate::error::Errors;
 use crate::expand;
-use crate::future::ends_with_future;
+use crate::future::returns_future;
 use crate::groups::{Depth, rebuilt, visible};
 use crate::model::{Model, Rules};
 use crate::target::Target;
@@ -196,7 +196,7 @@ impl Inner {
                 };
                 expand::function(Model::new(rules.clone(), target)?)
             }
-            InnerKind::Function(target) if ends_with_future(&target.body) => {
+            InnerKind::Function(target) if returns_future(&target.body) => {
                 Err(target.hides_its_future("or put `#[limit_per_time(exempt)]` on it"))
             }
             InnerKind::MacroCall(path) => Err(Error::new_spanned(
@@ -225,7 +225,7 @@ impl Inner {
 
     fn may_be_limited(&self) -> bool {
         match &self.kind {
-            InnerKind::Function(target) => target.is_async() || ends_with_future(&target.body),
+            InnerKind::Function(target) => target.is_async() || returns_future(&target.body),
             InnerKind::MacroCall(_) => true,
             InnerKind::Other => false,
         }

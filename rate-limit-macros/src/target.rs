@@ -6,7 +6,7 @@ use syn::parse::{ParseStream, Parser as _};
 use syn::{Attribute, Error, Result, ReturnType, Signature, Visibility};
 
 use crate::attrs::Attr;
-use crate::future::{self, ends_with_future};
+use crate::future::{self, returns_future};
 use crate::groups::{Depth, rebuilt, visible};
 
 /// A function. Its body is not parsed.
@@ -95,7 +95,7 @@ impl Target {
     /// The error of a function that is not async.
     fn not_async(&self) -> Error {
         let name = &self.sig.ident;
-        if ends_with_future(&self.body) {
+        if returns_future(&self.body) {
             return self.hides_its_future("or make it an `async fn`");
         }
         let message = if self.attrs.iter().any(Attr::is_test) {

@@ -52,7 +52,7 @@ impl FutureBody {
         let mut errors = Errors::default();
         for early in exits::returns(without_async_blocks(&head)) {
             errors.push(Error::new(
-                early,
+                early.span,
                 format_args!(
                     "this future would not be limited: move the `return` into the `async` block at the end of `{0}`, or make `{0}` \
                      an `async fn`",
@@ -125,9 +125,13 @@ impl FutureBody {
     }
 }
 
-/// Whether a body ends with an `async` block on any of its branches, whatever type it is returned by.
-pub(crate) fn ends_with_future(body: &Group) -> bool {
-    last_expression(&inside(body)).is_some_and(|(_, last)| is_future(&last))
+/// Whether a body returns an `async` block by any of its ways out, whatever the type is.
+pub(crate) fn returns_future(body: &Group) -> bool {
+    let trees = inside(body);
+    let last = last_expression(&trees).map(|(_, last)| last);
+    let early = exits::returns(without_async_blocks(&trees));
+    let values = early.into_iter().filter_map(|exit| exit.value);
+    last.into_iter().chain(values).any(|value| is_future(&value))
 }
 
 fn is_future(expr: &Expr) -> bool {

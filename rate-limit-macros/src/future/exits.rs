@@ -5,8 +5,15 @@ use syn::parse::Parser as _;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Block, Expr, ExprReturn, Item, Macro};
 
-/// Returns where statements return, but for what is of another function: closures and items. `async` blocks are left out already.
-pub(super) fn returns(stmts: TokenStream) -> Vec<Span> {
+/// A `return`.
+pub(super) struct Exit {
+    pub(super) span: Span,
+    /// What it returns, where that was parsed.
+    pub(super) value: Option<Expr>,
+}
+
+/// Finds each `return` in statements, but for those of another function: of a closure or an item. `async` blocks are left out already.
+pub(super) fn returns(stmts: TokenStream) -> Vec<Exit> {
     let mut returns = Returns(Vec::new());
     match Block::parse_within.parse2(stmts.clone()) {
         Ok(stmts) => stmts.into_iter().for_each(|mut stmt| returns.visit_stmt_mut(&mut stmt)),
@@ -15,7 +22,7 @@ pub(super) fn returns(stmts: TokenStream) -> Vec<Span> {
     returns.0
 }
 
-struct Returns(Vec<Span>);
+struct Returns(Vec<Exit>);
 
 impl VisitMut for Returns {
     fn visit_expr_mut(&mut self, expr: &mut Expr) {
@@ -27,7 +34,10 @@ impl VisitMut for Returns {
     fn visit_item_mut(&mut self, _: &mut Item) {}
 
     fn visit_expr_return_mut(&mut self, expr: &mut ExprReturn) {
-        self.0.push(expr.return_token.span);
+        self.0.push(Exit {
+            span: expr.return_token.span,
+            value: expr.expr.as_deref().cloned(),
+        });
         visit_mut::visit_expr_return_mut(self, expr);
     }
 
@@ -35,7 +45,7 @@ impl VisitMut for Returns {
         self.in_tokens(call.tokens.clone());
     }
 
-    /// An expression that is not understood.
+    /// Visits an expression that `syn` does not understand.
     fn visit_token_stream_mut(&mut self, tokens: &mut TokenStream) {
         self.in_tokens(tokens.clone());
     }
@@ -49,7 +59,10 @@ impl Returns {
         while let Some(tree) = trees.get(at) {
             at += 1;
             match tree {
-                TokenTree::Ident(word) if word == "return" => self.0.push(word.span()),
+                TokenTree::Ident(word) if word == "return" => self.0.push(Exit {
+                    span: word.span(),
+                    value: None,
+                }),
                 TokenTree::Ident(word) if word == "fn" && matches!(trees.get(at), Some(TokenTree::Ident(_))) => {
                     at = end(&trees, at, is_braces);
                 }
