@@ -6,9 +6,11 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod attrs;
 mod error;
 mod expand;
 mod future;
+mod groups;
 mod items;
 mod model;
 mod params;

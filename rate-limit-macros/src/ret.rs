@@ -33,6 +33,8 @@ impl Ret {
             Type::ImplTrait(opaque) if is_impl_of(opaque, "IntoResponse") => Self::Response,
             Type::ImplTrait(opaque) if is_impl_of(opaque, "Responder") => Self::Responder,
             Type::ImplTrait(_) => Self::Opaque(ty.clone()),
+            Type::Paren(paren) => Self::of(&paren.elem),
+            Type::Group(group) => Self::of(&group.elem),
             _ => Self::Named(ty.clone()),
         }
     }

@@ -2,6 +2,8 @@
 
 mod algorithms;
 mod ambient;
+mod conditions;
+mod fragments;
 mod futures;
 mod impls;
 mod login_guard;

@@ -9,7 +9,7 @@ mod check;
 mod policy;
 mod rename;
 
-use proc_macro2::{Delimiter, Group, Span, TokenStream};
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::{Error, Result};
 
@@ -19,12 +19,14 @@ use self::policy::{known, using};
 pub(crate) use self::policy::{no_policy_of_trait, policy_of_trait};
 use self::rename::rename_self;
 use crate::args::Args;
+use crate::attrs::{Stacked, is_exempt};
 use crate::error::Errors;
 use crate::future::{FutureBody, whole};
+use crate::groups::{Depth, rebuilt, visible};
 use crate::items::Items;
 use crate::model::{Model, Rule, Rules, SettleOn};
 use crate::params::{self, Words, local};
-use crate::target::{MARKER, Stacked, Target, is_exempt};
+use crate::target::{MARKER, Target};
 
 /// Expands the attribute. On an error the item is emitted without limits, so that no second error follows.
 pub(crate) fn limit_per_time(args: TokenStream, item: TokenStream) -> TokenStream {
@@ -39,9 +41,9 @@ fn unlimited(item: TokenStream) -> TokenStream {
     if let Some(items) = Items::new(&item) {
         return items.unlimited().unwrap_or(item);
     }
-    match syn::parse2::<Target>(item.clone()) {
+    match Target::new(item.clone()) {
         Ok(mut target) => {
-            target.take_stacked();
+            Stacked::take(&mut target.attrs);
             target.into_token_stream()
         }
         Err(_) => item,
@@ -49,6 +51,7 @@ fn unlimited(item: TokenStream) -> TokenStream {
 }
 
 fn expand(args: TokenStream, item: TokenStream) -> Result<TokenStream> {
+    let args = visible(args, Depth::All);
     if is_exempt(&args) {
         return Err(Error::new_spanned(
             args,
@@ -60,9 +63,9 @@ fn expand(args: TokenStream, item: TokenStream) -> Result<TokenStream> {
         let rules = Rules::new(attributes(args, stacked)?, items.inherits())?;
         return items.limit(&rules);
     }
-    let mut target: Target = syn::parse2(item)?;
+    let mut target = Target::new(item)?;
     target.check()?;
-    let stacked = target.take_stacked();
+    let stacked = Stacked::take(&mut target.attrs);
     function(Model::new(Rules::new(attributes(args, stacked)?, None)?, target)?)
 }
 
@@ -88,8 +91,7 @@ pub(crate) fn function(mut model: Model) -> Result<TokenStream> {
     };
     let target = &model.target;
     let (attrs, vis, sig, inner_attrs) = (&target.attrs, &target.vis, &target.sig, &target.inner_attrs);
-    let mut body = Group::new(Delimiter::Brace, quote!(#(#inner_attrs)* #limited));
-    body.set_span(target.body.span());
+    let body = rebuilt(&target.body, quote!(#(#inner_attrs)* #limited));
     Ok(quote!(#(#attrs)* #vis #sig #body))
 }
 

@@ -30,6 +30,7 @@
 pub mod arguments;
 pub mod bare;
 pub mod blocks;
+pub mod fragments;
 pub mod free;
 pub mod futures;
 pub mod hostile;
