@@ -43,10 +43,12 @@ mod rule;
 mod scopes;
 #[cfg(feature = "serde")]
 mod serialize;
+mod site;
 mod span;
 mod store;
 mod throttle;
 mod to_key;
+mod type_name;
 mod verdict;
 
 #[cfg(feature = "test-util")]

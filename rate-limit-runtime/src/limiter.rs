@@ -236,14 +236,46 @@ impl Limiter {
 
     /// Forgets all that was counted by this key, whatever the rule: lets one client go at one function.
     ///
+    /// Of a generic function whose numbers have [counters of their own](Rule::by_numbers) this forgets those of the numbers that calls of
+    /// this process had. [`reset_rule`](Self::reset_rule) forgets one of others, and [`forget`](Self::forget) all.
+    ///
     /// # Errors
     ///
     /// [`StoreError`] if the store does not answer.
     pub async fn reset(&self, key: Key) -> Result<(), StoreError> {
+        let by_numbers = registry::counters_by_numbers(key);
+        self.clear(key, Rule::all_counters(key).chain(by_numbers)).await
+    }
+
+    /// Forgets what was counted by one rule: the counter that [`peek`](Self::peek) looks at.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use rate_limit_runtime::{Client, Key, Limiter, Method, Policy, Rule};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let limiter = Limiter::embedded();
+    /// let key = Key::new(Method::named("my_service::Plan::read"), Client::of("alice@example.org")?);
+    /// let rule = Rule::new(Policy::sliding_window(10, Duration::from_secs(3600)), key).by_numbers();
+    /// limiter.check(rule).await?;
+    /// limiter.reset_rule(rule).await?;
+    /// assert_eq!(limiter.peek(rule).await?.remaining, 10);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store does not answer.
+    pub async fn reset_rule(&self, rule: Rule) -> Result<(), StoreError> {
+        self.clear(Key::new(rule.method(), rule.charge().key.client()), [rule.charge().key])
+            .await
+    }
+
+    async fn clear(&self, key: Key, counters: impl IntoIterator<Item = Key>) -> Result<(), StoreError> {
         // The policy does not matter for what is forgotten whole.
         let policy = Policy::sliding_window(1, Policy::MIN_WINDOW);
         let clear = |key| Settlement::new(key, policy, Change::Clear);
-        let settlements: Vec<_> = Rule::all_counters(key).map(clear).collect();
+        let settlements: Vec<_> = counters.into_iter().map(clear).collect();
         if let Some(fallback) = self.0.fallback.get() {
             let _ = fallback.settle(&settlements).await;
         }
@@ -354,6 +386,8 @@ impl Limiter {
                 ));
             }
         }
+        // Of rules that differ in the numbers of their own alone, what is the same is told once.
+        wrong.dedup();
         refuse(wrong)
     }
 

@@ -5,9 +5,11 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
-use crate::method::{Method, Site};
+use crate::key::Key;
+use crate::method::Method;
 use crate::policies::{Policies, nearest, suffix};
 use crate::policy::Policy;
+use crate::site::Site;
 
 /// The numbers of a limit: its own, or those of a configured policy. `LimitRoute` takes either; a [`Policy`] converts to the former.
 ///
@@ -52,6 +54,34 @@ impl Numbers {
             (Self::Own(policy), None) => Some(*policy),
             (Self::Own(policy), Some(policies)) => policies.of(method, place).or(Some(*policy)),
             (Self::Named(name), policies) => policies?.get(name),
+        }
+    }
+}
+
+/// The numbers that a trait has for its `impl`s.
+#[derive(Debug)]
+pub struct TraitNumbers {
+    pub(crate) numbers: Numbers,
+    /// Whether they are constant expressions, which may be others for another type.
+    pub(crate) constant: bool,
+}
+
+impl TraitNumbers {
+    /// Literals, or the name of a policy.
+    #[must_use]
+    pub const fn literal(numbers: Numbers) -> Self {
+        Self {
+            numbers,
+            constant: false,
+        }
+    }
+
+    /// Constant expressions.
+    #[must_use]
+    pub const fn constant(numbers: Numbers) -> Self {
+        Self {
+            numbers,
+            constant: true,
         }
     }
 }
@@ -135,6 +165,8 @@ pub(crate) struct RegisteredRule {
     pub(crate) numbers: Option<Numbers>,
     /// Whether it goes by the time of the event, as only a token bucket does.
     pub(crate) at: bool,
+    /// Whether the numbers have counters of their own.
+    by_numbers: bool,
     module: &'static str,
     line: u32,
 }
@@ -147,6 +179,11 @@ impl RegisteredRule {
             Some(numbers) => numbers.policy(Some(policies), method, self.place),
             None => policies.of(method, self.place),
         }
+    }
+
+    /// Whether the numbers have counters of their own, unless one of these policies takes their place.
+    pub(crate) fn counts_by_numbers(&self, policies: &Policies) -> bool {
+        self.by_numbers && policies.of(self.site.method(), self.place).is_none()
     }
 
     fn whereabouts(&self) -> String {
@@ -165,20 +202,41 @@ impl RegisteredRule {
     }
 }
 
-/// The rules of all annotated functions and layers, in the order of their names and of where they stand.
+/// The rules of all annotated functions and layers, those whose numbers have counters of their own once for each set of numbers that was
+/// called with, in the order of their names and of where they stand.
 pub(crate) fn rules() -> impl Iterator<Item = RegisteredRule> {
     let mut registered: Vec<&'static Registered> = inventory::iter::<Registered>.into_iter().collect();
     registered.extend(LAYERS.lock().unwrap_or_else(PoisonError::into_inner).iter());
     registered.sort_by_key(|registered| (registered.site.method().name(), registered.module, registered.line));
     registered.into_iter().flat_map(|registered| {
-        (0..).zip(registered.numbers).map(|(place, numbers)| RegisteredRule {
-            site: registered.site,
-            place,
-            numbers: *numbers,
-            at: registered.at,
-            module: registered.module,
-            line: registered.line,
+        (0..).zip(registered.numbers).flat_map(move |(place, numbers)| {
+            let rule = move |numbers, by_numbers| RegisteredRule {
+                site: registered.site,
+                place,
+                numbers,
+                at: registered.at,
+                by_numbers,
+                module: registered.module,
+                line: registered.line,
+            };
+            let called: Vec<Policy> = registered.site.numbers_of(place);
+            match called.is_empty() {
+                true => vec![rule(*numbers, false)],
+                false => called
+                    .into_iter()
+                    .map(|policy| rule(Some(policy.into()), true))
+                    .collect(),
+            }
         })
+    })
+}
+
+/// The counters that calls of this process had by the numbers of a rule, of all functions by this name.
+pub(crate) fn counters_by_numbers(key: Key) -> impl Iterator<Item = Key> {
+    let of_method = move |rule: &RegisteredRule| rule.by_numbers && *rule.site.method() == key.method();
+    rules().filter(of_method).filter_map(move |rule| match rule.numbers {
+        Some(Numbers::Own(policy)) => Some(key.counted_by(policy.algorithm(), rule.place).counted_for(&policy)),
+        _ => None,
     })
 }
 
@@ -204,7 +262,7 @@ pub(crate) fn warn_of_unused(policies: &Policies) {
 pub(crate) fn unlike(policies: &Policies) -> Vec<String> {
     let mut first: BTreeMap<(&str, u8), (RegisteredRule, Policy)> = BTreeMap::new();
     let mut unlike = Vec::new();
-    for rule in rules() {
+    for rule in rules().filter(|rule| !rule.by_numbers) {
         let (name, Some(policy)) = (rule.site.method().name(), rule.policy(policies)) else {
             continue;
         };

@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::Expr;
 use syn::spanned::Spanned as _;
 
-use super::policy::policy;
+use super::policy::{instance, policy};
 use crate::args::OnStoreError;
 use crate::model::{Rule, Rules, Settle, SettleOn};
 use crate::params::local;
@@ -102,7 +102,8 @@ fn asked(rule: &Rule) -> TokenStream {
         };
         quote_spanned!(Span::mixed_site()=> __rate_limit::Call::settle(&mut __call, __rate_limit::SettleOn::#on);)
     });
-    quote!(#cost #observe #on_store_error #settle)
+    let instance = instance(&rule.policy);
+    quote!(#instance #cost #observe #on_store_error #settle)
 }
 
 /// `Call::method(&mut call, expr);`, with what the compiler has to say about its type said at the expression.

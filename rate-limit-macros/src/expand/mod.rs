@@ -134,7 +134,11 @@ fn site(rules: &Rules) -> TokenStream {
     let krate = krate(rules);
     let marker = local(MARKER);
     let site = match &rules.name {
-        Some(name) => quote_spanned!(Span::mixed_site()=> __rate_limit::Site::named(#name)),
+        Some(name) => {
+            let literal = rules.rules.iter().all(|rule| known(&rule.policy).is_some());
+            let function = (!literal).then(|| quote_spanned!(Span::mixed_site()=> .in_function(|| ())));
+            quote_spanned!(Span::mixed_site()=> __rate_limit::Site::named(#name)#function)
+        }
         None => quote_spanned!(Span::mixed_site()=> __rate_limit::Site::derived(|| ())),
     };
     let numbers = rules.rules.iter().map(|rule| known(&rule.policy));

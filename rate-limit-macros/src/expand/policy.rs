@@ -2,8 +2,8 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens as _, quote_spanned};
-use syn::Expr;
 use syn::spanned::Spanned as _;
+use syn::{Expr, Path};
 
 use super::{krate, site};
 use crate::args::{Count, Window};
@@ -11,14 +11,47 @@ use crate::model::{Numbers, OwnPolicy, Policy, Rules};
 use crate::params::local;
 
 pub(super) fn policy(policy: &Policy) -> TokenStream {
-    match (policy, known(policy)) {
-        (Policy::OfTrait(of), _) => {
-            let span = of.span().resolved_at(Span::mixed_site());
-            let policy = Ident::new(POLICY_OF_TRAIT, span);
-            quote_spanned!(span=> <Self as #of>::#policy())
+    match policy {
+        Policy::OfTrait(of) => {
+            let numbers = numbers_of_trait(of);
+            quote_spanned!(Span::mixed_site()=> __rate_limit::numbers_of_trait(#numbers))
         }
+        policy => {
+            let numbers = numbers(policy);
+            quote_spanned!(Span::mixed_site()=> const { &#numbers })
+        }
+    }
+}
+
+/// The numbers of a rule's own, or the name of its policy.
+fn numbers(policy: &Policy) -> TokenStream {
+    match (policy, known(policy)) {
         (Policy::Own(own), None) => constant(own),
-        (_, known) => quote_spanned!(Span::mixed_site()=> const { &__rate_limit::#known }),
+        (_, known) => quote_spanned!(Span::mixed_site()=> __rate_limit::#known),
+    }
+}
+
+fn numbers_of_trait(of: &Path) -> TokenStream {
+    let span = of.span().resolved_at(Span::mixed_site());
+    let policy = Ident::new(POLICY_OF_TRAIT, span);
+    quote_spanned!(span=> <Self as #of>::#policy())
+}
+
+/// The statement that tells of numbers which may be others in another instance of a generic function: constant expressions. The name of a
+/// closure in a constant of the function tells which instance this is.
+///
+/// ```text
+/// __rate_limit::Call::constant(&mut call, const { __rate_limit::type_name(|| ()) });
+/// ```
+pub(super) fn instance(policy: &Policy) -> Option<TokenStream> {
+    let here = quote_spanned!(Span::mixed_site()=> const { __rate_limit::type_name(|| ()) });
+    match policy {
+        Policy::OfTrait(of) => {
+            let numbers = numbers_of_trait(of);
+            Some(quote_spanned!(Span::mixed_site()=> __rate_limit::Call::of_trait(&mut __call, #numbers, #here);))
+        }
+        policy if known(policy).is_some() => None,
+        _ => Some(quote_spanned!(Span::mixed_site()=> __rate_limit::Call::constant(&mut __call, #here);)),
     }
 }
 
@@ -65,7 +98,7 @@ fn constant(own: &OwnPolicy) -> TokenStream {
         let block = length(block, "block");
         quote_spanned!(Span::mixed_site()=> .block(#block))
     });
-    quote_spanned!(Span::mixed_site()=> const { &__rate_limit::Numbers::Own(__rate_limit::Policy::#algorithm(#count, #span)#block) })
+    quote_spanned!(Span::mixed_site()=> __rate_limit::Numbers::Own(__rate_limit::Policy::#algorithm(#count, #span)#block))
 }
 
 /// The constructor, and both numbers, each with what checks it.
@@ -86,7 +119,8 @@ pub(crate) fn policy_of_trait(rules: &Rules) -> TokenStream {
     let krate = krate(rules);
     let name = local(POLICY_OF_TRAIT);
     let policy = &rules.rules[0].policy;
-    let numbers = self::policy(policy);
+    let numbers = numbers(policy);
+    let kind = local(if known(policy).is_some() { "literal" } else { "constant" });
     // What is asked for is known though no function asks for it here.
     let site = match policy {
         Policy::Named(_) => site(rules),
@@ -94,12 +128,12 @@ pub(crate) fn policy_of_trait(rules: &Rules) -> TokenStream {
     };
     quote_spanned! {Span::mixed_site()=>
         #[doc(hidden)]
-        fn #name() -> &'static #krate::__private::Numbers
+        fn #name() -> &'static #krate::__private::TraitNumbers
         where
             Self: ::core::marker::Sized,
         {
             #site
-            #numbers
+            const { &__rate_limit::TraitNumbers::#kind(#numbers) }
         }
     }
 }

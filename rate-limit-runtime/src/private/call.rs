@@ -16,16 +16,17 @@ use crate::decision::{DecidedBy, Decision};
 use crate::failure::OnStoreError;
 use crate::key::{Client, Id, Key, KeyError};
 use crate::limiter::{Limiter, Rules, Unsettled};
-use crate::method::{Method, Site};
+use crate::method::Method;
 use crate::observe::{self, Decided};
 use crate::permit::{Permit, Settle};
 use crate::policies::Policies;
 use crate::policy::{Algorithm, Policy};
-use crate::registry::Numbers;
+use crate::registry::{Numbers, TraitNumbers};
 use crate::rejection::{Rejection, RejectionKind};
 use crate::report;
 use crate::rule::Rule;
 use crate::scopes;
+use crate::site::{Site, TypeName};
 use crate::store::{Demand, MemoryStore, Reply};
 use crate::throttle::log_throttled;
 
@@ -60,6 +61,8 @@ struct Asked<'a> {
     place: u8,
     cost: u32,
     observe: bool,
+    /// Whether its numbers have counters of their own, beside those of other numbers of the function.
+    by_numbers: bool,
     on_store_error: Option<OnStoreError>,
     settle: Option<SettleOn>,
 }
@@ -127,6 +130,7 @@ impl<'a> Call<'a> {
             place: self.place,
             cost: 1,
             observe: false,
+            by_numbers: false,
             on_store_error: None,
             settle: None,
         });
@@ -149,6 +153,26 @@ impl<'a> Call<'a> {
     #[inline]
     pub fn observe(&mut self) {
         self.change_last(|rule| rule.observe = true);
+    }
+
+    /// Says of the last rule that its numbers are constant expressions, which may be others in another instance of the function. `here` is
+    /// the name of a closure in this one.
+    #[inline]
+    pub fn constant(&mut self, here: TypeName) {
+        let site = self.site;
+        self.change_last(|rule| {
+            if let Numbers::Own(numbers) = rule.numbers {
+                rule.by_numbers = site.counts_by_numbers(rule.place, *numbers, here);
+            }
+        });
+    }
+
+    /// Says of the last rule that its numbers are those of a trait.
+    #[inline]
+    pub fn of_trait(&mut self, numbers: &TraitNumbers, here: TypeName) {
+        if numbers.constant {
+            self.constant(here);
+        }
     }
 
     /// What `on_store_error = ..` says of the last rule.
@@ -208,6 +232,7 @@ impl<'a> Call<'a> {
                 place,
                 cost,
                 observe: false,
+                by_numbers,
                 ..
             },
         ] = &self.rules[..]
@@ -218,7 +243,13 @@ impl<'a> Call<'a> {
             return None;
         }
         let limiter = self.limiter.as_ref().unwrap_or_else(|| current::default());
-        let counted = self.site.method().hash_counted_by(policy.algorithm(), *place);
+        let method = self.site.method();
+        let method = if *by_numbers {
+            method.counted_for(policy)
+        } else {
+            *method
+        };
+        let counted = method.hash_counted_by(policy.algorithm(), *place);
         Some(Simple {
             #[cfg(feature = "admin")]
             limiter,
@@ -330,7 +361,11 @@ impl<'a> Call<'a> {
         let client = asked
             .client
             .map_err(|error| Rejection::of_nobody(&error, method, policy, limiter))?;
-        let rule = asked.rule(self, policy, *client);
+        let mut rule = asked.rule(self, policy, *client);
+        // A configured policy is one for all instances.
+        if asked.by_numbers && policies.is_none_or(|policies| policies.of(method, asked.place).is_none()) {
+            rule = rule.by_numbers();
+        }
         charged::warn_if_twice(|| rule.charge().key);
         Ok(rule)
     }
@@ -492,6 +527,12 @@ pub fn limiter(given: &Limiter) -> Limiter {
 /// The value of `on_limit`, with the types pinned so that the closure need not name them.
 pub fn on_limit<R>(rejection: Rejection, value: impl FnOnce(Rejection) -> R) -> R {
     value(rejection)
+}
+
+/// The numbers of a trait, as a rule takes them.
+#[must_use]
+pub const fn numbers_of_trait(numbers: &'static TraitNumbers) -> &'static Numbers {
+    &numbers.numbers
 }
 
 /// The numbers of two literals, which were checked when they were read; the window in microseconds.

@@ -7,8 +7,8 @@ mod within;
 #[cfg(any(feature = "actix-web", feature = "axum"))]
 pub(crate) use self::call::unknown_policy;
 pub use self::call::{
-    Ambient, Call, SettleOn, ambient, block, capacity, count, denied, fixed_window, is_admitted, limiter, on_limit,
-    refill, settle, sliding_window, token_bucket, window,
+    Ambient, Call, SettleOn, ambient, block, capacity, count, denied, fixed_window, is_admitted, limiter,
+    numbers_of_trait, on_limit, refill, settle, sliding_window, token_bucket, window,
 };
 pub use self::subject::{KeyParts, key_hasher};
 pub use self::within::within;
@@ -21,11 +21,11 @@ pub use crate::failure::OnStoreError;
 pub use crate::integrations::actix_web::Either as EitherResponder;
 #[cfg(feature = "axum")]
 pub use crate::integrations::axum::{Either, into_response};
-pub use crate::method::Site;
 pub use crate::outcome::{Kept, Outcome, is_success_by, split_by};
 pub use crate::policy::Policy;
-pub use crate::registry::{Numbers, Registered};
+pub use crate::registry::{Numbers, Registered, TraitNumbers};
 pub use crate::rejection::FromRejection;
+pub use crate::site::{Site, type_name};
 pub use inventory;
 
 /// The traits that decide by type, to be had all at once and without their names.
