@@ -244,7 +244,10 @@ impl Limiter {
     /// [`StoreError`] if the store does not answer.
     pub async fn reset(&self, key: Key) -> Result<(), StoreError> {
         let by_numbers = registry::counters_by_numbers(key);
-        self.clear(key, Rule::all_counters(key).chain(by_numbers)).await
+        self.clear(Rule::all_counters(key).chain(by_numbers)).await?;
+        #[cfg(feature = "admin")]
+        observe::forgotten(self, key.client(), Some(&key.method()));
+        Ok(())
     }
 
     /// Forgets what was counted by one rule: the counter that [`peek`](Self::peek) looks at.
@@ -267,11 +270,15 @@ impl Limiter {
     ///
     /// [`StoreError`] if the store does not answer.
     pub async fn reset_rule(&self, rule: Rule) -> Result<(), StoreError> {
-        self.clear(Key::new(rule.method(), rule.charge().key.client()), [rule.charge().key])
-            .await
+        let key = rule.charge().key;
+        self.clear([key]).await?;
+        #[cfg(feature = "admin")]
+        observe::forgotten(self, key.client(), Some(&rule.method()));
+        Ok(())
     }
 
-    async fn clear(&self, key: Key, counters: impl IntoIterator<Item = Key>) -> Result<(), StoreError> {
+    /// Has the counters forgotten by the store and the fallback.
+    async fn clear(&self, counters: impl IntoIterator<Item = Key>) -> Result<(), StoreError> {
         // The policy does not matter for what is forgotten whole.
         let policy = Policy::sliding_window(1, Policy::MIN_WINDOW);
         let clear = |key| Settlement::new(key, policy, Change::Clear);
@@ -279,10 +286,7 @@ impl Limiter {
         if let Some(fallback) = self.0.fallback.get() {
             let _ = fallback.settle(&settlements).await;
         }
-        self.0.store.settle(&settlements).await?;
-        #[cfg(feature = "admin")]
-        observe::forgotten(self, key.client(), Some(&key.method()));
-        Ok(())
+        self.0.store.settle(&settlements).await
     }
 
     /// Forgets a client: deletes all that is kept of him, at whichever function, in the store and in the [fallback](LimiterBuilder::fallback)

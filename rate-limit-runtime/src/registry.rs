@@ -182,6 +182,7 @@ impl RegisteredRule {
     }
 
     /// Whether the numbers have counters of their own, unless one of these policies takes their place.
+    #[cfg(any(feature = "admin", feature = "_sql"))]
     pub(crate) fn counts_by_numbers(&self, policies: &Policies) -> bool {
         self.by_numbers && policies.of(self.site.method(), self.place).is_none()
     }

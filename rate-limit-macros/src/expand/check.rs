@@ -37,7 +37,7 @@ use crate::target::MARKER;
 /// ```
 ///
 /// The call is in a block of its own, so that the future has no room for it while it waits, nor for an answer that is there at once. With
-/// `permit = name`, `let permit = match answer.await { .. }; let name = &permit;` stand in place of the `if`. For `impl IntoResponse` the
+/// `permit = name`, `let name = match answer.await { Ok(permit) => permit, .. };` stands in place of the `if`. For `impl IntoResponse` the
 /// last is `Either::Passed(async move { MENTIONS { BODY } }.await)`, beside `Either::Refused(rejection)`: the body and a refusal are two
 /// types, made one.
 pub(super) fn checked(model: &mut Model, call: &TokenStream, body: &TokenStream) -> TokenStream {
@@ -68,11 +68,10 @@ pub(super) fn checked(model: &mut Model, call: &TokenStream, body: &TokenStream)
             }
         }
         Some(name) => quote_spanned! {Span::mixed_site()=>
-            let __permit = match __answer.await {
+            let #name = match __answer.await {
                 ::core::result::Result::Ok(__permit) => __permit,
                 ::core::result::Result::Err(__rejection) => return #refusal,
             };
-            let #name = &__permit;
         },
     };
     let deny = deny(model, &refusal);
