@@ -49,6 +49,7 @@ mod store;
 mod throttle;
 mod to_key;
 mod type_name;
+mod under_way;
 mod verdict;
 
 #[cfg(feature = "test-util")]

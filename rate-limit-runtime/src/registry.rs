@@ -188,10 +188,7 @@ impl RegisteredRule {
     }
 
     fn whereabouts(&self) -> String {
-        match self.module {
-            "" => "a layer".to_owned(),
-            module => format!("`{module}` (line {})", self.line),
-        }
+        whereabouts_of(self.module, self.line)
     }
 
     /// The entry of the policies that it goes by, or would.
@@ -210,6 +207,7 @@ pub(crate) fn rules() -> impl Iterator<Item = RegisteredRule> {
     registered.extend(LAYERS.lock().unwrap_or_else(PoisonError::into_inner).iter());
     registered.sort_by_key(|registered| (registered.site.method().name(), registered.module, registered.line));
     registered.into_iter().flat_map(|registered| {
+        let called = registered.site.numbers();
         (0..).zip(registered.numbers).flat_map(move |(place, numbers)| {
             let rule = move |numbers, by_numbers| RegisteredRule {
                 site: registered.site,
@@ -220,24 +218,53 @@ pub(crate) fn rules() -> impl Iterator<Item = RegisteredRule> {
                 module: registered.module,
                 line: registered.line,
             };
-            let called: Vec<Policy> = registered.site.numbers_of(place);
-            match called.is_empty() {
-                true => vec![rule(*numbers, false)],
-                false => called
-                    .into_iter()
-                    .map(|policy| rule(Some(policy.into()), true))
-                    .collect(),
+            let called = called.iter().filter(|(of, _)| *of == place);
+            let mut rules: Vec<_> = called
+                .map(|(_, policy)| rule(Some(Numbers::Own(*policy)), true))
+                .collect();
+            if rules.is_empty() {
+                rules.push(rule(*numbers, false));
             }
+            rules
         })
     })
 }
 
+fn whereabouts_of(module: &str, line: u32) -> String {
+    match module {
+        "" => "a layer".to_owned(),
+        module => format!("`{module}` (line {line})"),
+    }
+}
+
+/// Where the attribute of this site stands.
+pub(crate) fn whereabouts(site: &'static Site) -> String {
+    let registered = inventory::iter::<Registered>
+        .into_iter()
+        .find(|registered| std::ptr::eq(registered.site, site));
+    registered.map_or_else(String::new, |registered| {
+        whereabouts_of(registered.module, registered.line)
+    })
+}
+
+/// Whether another annotated function was given the name of this one.
+pub(crate) fn shares_its_name(site: &'static Site) -> bool {
+    let mut registered = inventory::iter::<Registered>.into_iter();
+    registered.any(|other| !std::ptr::eq(other.site, site) && other.site.is_named_as(site))
+}
+
 /// The counters that calls of this process had by the numbers of a rule, of all functions by this name.
 pub(crate) fn counters_by_numbers(key: Key) -> impl Iterator<Item = Key> {
-    let of_method = move |rule: &RegisteredRule| rule.by_numbers && *rule.site.method() == key.method();
-    rules().filter(of_method).filter_map(move |rule| match rule.numbers {
-        Some(Numbers::Own(policy)) => Some(key.counted_by(policy.algorithm(), rule.place).counted_for(&policy)),
-        _ => None,
+    let sites = inventory::iter::<Registered>
+        .into_iter()
+        .map(|registered| registered.site);
+    sites.flat_map(move |site| {
+        // Most have none, and their names need not be found for that.
+        let mut numbers = site.numbers();
+        numbers.retain(|_| *site.method() == key.method());
+        let counter =
+            move |(ordinal, policy): (u8, Policy)| key.counted_by(policy.algorithm(), ordinal).counted_for(&policy);
+        numbers.into_iter().map(counter)
     })
 }
 

@@ -6,6 +6,7 @@ use std::sync::{LazyLock, Mutex, OnceLock, PoisonError, RwLock};
 
 use crate::method::Method;
 use crate::policy::Policy;
+use crate::registry;
 use crate::type_name::without_lifetimes;
 
 /// Tells the name of a type.
@@ -25,6 +26,7 @@ pub struct Site {
     declared: Option<TypeName>,
     method: OnceLock<Method>,
     is_generic: OnceLock<bool>,
+    shares_its_name: OnceLock<bool>,
     /// The numbers that were called with, by the ordinal of their rule, where each set of them has counters of its own.
     numbers: RwLock<Vec<(u8, Policy)>>,
 }
@@ -55,6 +57,7 @@ impl Site {
             declared,
             method: OnceLock::new(),
             is_generic: OnceLock::new(),
+            shares_its_name: OnceLock::new(),
             numbers: RwLock::new(Vec::new()),
         }
     }
@@ -96,6 +99,17 @@ impl Site {
         is_generic
     }
 
+    /// Whether both were given one name.
+    pub(crate) fn is_named_as(&self, other: &Self) -> bool {
+        self.name.is_some() && self.name == other.name
+    }
+
+    /// Whether another annotated function was given the name of this one.
+    #[inline]
+    pub(crate) fn shares_its_name(&'static self) -> bool {
+        *self.shares_its_name.get_or_init(|| registry::shares_its_name(self))
+    }
+
     fn note_numbers(&self, ordinal: u8, numbers: Policy) {
         let entry = (ordinal, numbers);
         let known = |all: &Vec<_>| all.contains(&entry);
@@ -108,13 +122,9 @@ impl Site {
         }
     }
 
-    /// The numbers of a rule that calls of this process had counters of their own for.
-    pub(crate) fn numbers_of(&self, ordinal: u8) -> Vec<Policy> {
-        let all = self.numbers.read().unwrap_or_else(PoisonError::into_inner);
-        all.iter()
-            .filter(|(of, _)| *of == ordinal)
-            .map(|(_, numbers)| *numbers)
-            .collect()
+    /// The numbers that calls of this process had counters of their own for, by the ordinals of their rules.
+    pub(crate) fn numbers(&self) -> Vec<(u8, Policy)> {
+        self.numbers.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

@@ -75,8 +75,18 @@ pub(super) fn checked(model: &mut Model, call: &TokenStream, body: &TokenStream)
         },
     };
     let deny = deny(model, &refusal);
-    let answer = quote_spanned!(Span::mixed_site()=> let __answer = { #call #decide };);
+    let answer = ask(&model.rules, call, &decide);
     quote!(#deny #answer #admit #body)
+}
+
+/// `let answer = { CALL DECIDE };`. With a `name`, which another function may have, also what tells for how long the call is under way.
+pub(super) fn ask(rules: &Rules, call: &TokenStream, decide: &TokenStream) -> TokenStream {
+    match rules.name {
+        None => quote_spanned!(Span::mixed_site()=> let __answer = { #call #decide };),
+        Some(_) => quote_spanned! {Span::mixed_site()=>
+            let (__answer, __under_way) = { #call (#decide, __rate_limit::Call::under_way(&__call)) };
+        },
+    }
 }
 
 /// Asks the limiter, or the caller's transaction, which is borrowed for as long as that takes.

@@ -3,7 +3,7 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 
-use super::check::{deny, either, mentions, owned_body, refusal};
+use super::check::{ask, deny, either, mentions, owned_body, refusal};
 use crate::model::Model;
 use crate::ret::Ret;
 
@@ -37,10 +37,12 @@ pub(super) fn settled(model: &mut Model, call: &TokenStream, body: &TokenStream)
             _ => quote_spanned!(Span::mixed_site()=> #owned.await),
         };
         let settle = settle(model, &out);
+        let settled = quote_spanned!(Span::mixed_site()=> __rate_limit::Call::settled(&__call, &mut __permit));
+        let ask = ask(&model.rules, call, &settled);
         return quote_spanned! {Span::mixed_site()=>
             #deny
             let mut __permit = ::core::option::Option::None;
-            let __answer = { #call __rate_limit::Call::settled(&__call, &mut __permit) };
+            #ask
             if let ::core::result::Result::Err(__rejection) = __answer.await {
                 return #refusal;
             }
@@ -51,13 +53,15 @@ pub(super) fn settled(model: &mut Model, call: &TokenStream, body: &TokenStream)
         Some(_) => (quote!(move), mentions(model)),
         None => (TokenStream::new(), TokenStream::new()),
     };
+    let settled = quote_spanned!(Span::mixed_site()=> __rate_limit::Call::settled(&__call, __admitted));
+    let ask = ask(&model.rules, call, &settled);
     let settle = settle(
         model,
         &quote_spanned! {Span::mixed_site()=>
             async #owning {
                 #mentions
                 #deny
-                let __answer = { #call __rate_limit::Call::settled(&__call, __admitted) };
+                #ask
                 if let ::core::result::Result::Err(__rejection) = __answer.await {
                     return #refusal;
                 }

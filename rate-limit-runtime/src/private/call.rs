@@ -29,6 +29,7 @@ use crate::scopes;
 use crate::site::{Site, TypeName};
 use crate::store::{Demand, MemoryStore, Reply};
 use crate::throttle::log_throttled;
+use crate::under_way::UnderWay;
 
 /// What is known of a call before it is decided.
 #[derive(Debug)]
@@ -202,6 +203,19 @@ impl<'a> Call<'a> {
     #[inline]
     pub fn limiter(&mut self, limiter: Limiter) {
         self.limiter = Some(limiter);
+    }
+
+    /// Begins the call of a function with `name = ".."`. It is under way until what this returns is dropped.
+    #[inline]
+    pub fn under_way(&self) -> Option<UnderWay> {
+        if !self.site.shares_its_name() {
+            return None;
+        }
+        let counters = self
+            .rules
+            .iter()
+            .filter_map(|asked| Some((asked.place, *asked.client.ok()?)));
+        UnderWay::begin(self.site, counters.collect())
     }
 
     /// Decides the call: by the embedded store at once, without allocating.
