@@ -75,9 +75,15 @@ impl Method {
     #[must_use]
     pub(crate) const fn counted_for(self, numbers: &Policy) -> Self {
         Self {
-            hash: self.hash.wrapping_add(hash_numbers(numbers)),
+            hash: Self::hash_counted_for(self.hash, numbers),
             ..self
         }
+    }
+
+    /// The hash of one that counters of all numbers go by, for those of these numbers alone.
+    #[cold]
+    pub(crate) const fn hash_counted_for(hash: u64, numbers: &Policy) -> u64 {
+        hash.wrapping_add(hash_numbers(numbers))
     }
 
     /// The hash of the name, as it stands in store keys. It is the same on every machine, compiler and release.
