@@ -11,6 +11,7 @@ mod expand;
 mod future;
 mod items;
 mod model;
+mod neighbours;
 mod params;
 mod ret;
 mod slot;

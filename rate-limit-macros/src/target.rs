@@ -8,6 +8,7 @@ use syn::token::Brace;
 use syn::{Attribute, Error, Meta, Result, Signature, Token, Visibility, braced};
 
 use crate::future;
+use crate::neighbours;
 
 /// A function. Its body is not parsed.
 pub(crate) struct Target {
@@ -59,6 +60,7 @@ impl Parse for Target {
 impl Target {
     /// Whether it can be limited at all.
     pub(crate) fn check(&self) -> Result<()> {
+        neighbours::check(&self.attrs)?;
         let name = &self.sig.ident;
         if let Some(constness) = &self.sig.constness {
             return Err(Error::new(

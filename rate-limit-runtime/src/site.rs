@@ -6,7 +6,6 @@ use std::sync::{LazyLock, Mutex, OnceLock, PoisonError, RwLock};
 
 use crate::method::Method;
 use crate::policy::Policy;
-use crate::registry;
 use crate::type_name::without_lifetimes;
 
 /// Tells the name of a type.
@@ -104,10 +103,10 @@ impl Site {
         self.name.is_some() && self.name == other.name
     }
 
-    /// Whether another annotated function was given the name of this one.
+    /// Whether another annotated function was given the name of this one, which `find` finds out once.
     #[inline]
-    pub(crate) fn shares_its_name(&'static self) -> bool {
-        *self.shares_its_name.get_or_init(|| registry::shares_its_name(self))
+    pub(crate) fn shares_its_name(&'static self, find: fn(&'static Self) -> bool) -> bool {
+        *self.shares_its_name.get_or_init(|| find(self))
     }
 
     fn note_numbers(&self, ordinal: u8, numbers: Policy) {

@@ -21,7 +21,7 @@ use crate::observe::{self, Decided};
 use crate::permit::{Permit, Settle};
 use crate::policies::Policies;
 use crate::policy::{Algorithm, Policy};
-use crate::registry::{Numbers, TraitNumbers};
+use crate::registry::{self, Numbers, TraitNumbers};
 use crate::rejection::{Rejection, RejectionKind};
 use crate::report;
 use crate::rule::Rule;
@@ -208,7 +208,7 @@ impl<'a> Call<'a> {
     /// Begins the call of a function with `name = ".."`. It is under way until what this returns is dropped.
     #[inline]
     pub fn under_way(&self) -> Option<UnderWay> {
-        if !self.site.shares_its_name() {
+        if !self.site.shares_its_name(registry::shares_its_name) {
             return None;
         }
         let counters = self
