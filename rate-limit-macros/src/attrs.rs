@@ -38,7 +38,7 @@ impl Attr {
         }
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.meta.path()
     }
 

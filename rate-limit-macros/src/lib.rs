@@ -13,6 +13,7 @@ mod future;
 mod groups;
 mod items;
 mod model;
+mod neighbours;
 mod params;
 mod ret;
 mod slot;

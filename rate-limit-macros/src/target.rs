@@ -8,6 +8,7 @@ use syn::{Attribute, Error, Result, ReturnType, Signature, Visibility};
 use crate::attrs::Attr;
 use crate::future::{self, returns_future};
 use crate::groups::{Depth, rebuilt, visible};
+use crate::neighbours;
 
 /// A function. Its body is not parsed.
 #[derive(Clone)]
@@ -70,6 +71,7 @@ impl Target {
 
     /// Whether it can be limited at all.
     pub(crate) fn check(&self) -> Result<()> {
+        neighbours::check(&self.attrs)?;
         let name = &self.sig.ident;
         if let Some(constness) = &self.sig.constness {
             return Err(Error::new(

@@ -8,7 +8,7 @@ use std::sync::{LazyLock, Once};
 use siphasher::sip128::{Hasher128 as _, SipHasher24};
 
 use crate::method::Method;
-use crate::policy::Algorithm;
+use crate::policy::{Algorithm, Policy};
 use crate::to_key::ToKey;
 
 /// The environment variable with the deployment's secret, at least [`MIN_SECRET`] bytes.
@@ -140,6 +140,13 @@ impl Key {
     pub(crate) const fn counted_by(self, algorithm: Algorithm, place: u8) -> Self {
         Self {
             method: self.method.counted_by(algorithm, place),
+            ..self
+        }
+    }
+
+    pub(crate) const fn counted_for(self, numbers: &Policy) -> Self {
+        Self {
+            method: self.method.counted_for(numbers),
             ..self
         }
     }

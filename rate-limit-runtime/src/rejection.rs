@@ -7,11 +7,12 @@ use std::time::Duration;
 use crate::decision::Decision;
 use crate::key::KeyError;
 use crate::limiter::Limiter;
-use crate::method::{Method, label};
+use crate::method::Method;
 use crate::observe::{self, Decided};
 use crate::policy::Policy;
 use crate::span::Span;
 use crate::throttle::log_throttled;
+use crate::type_name::last_segment;
 
 /// A call that was not admitted.
 ///
@@ -98,7 +99,7 @@ impl Rejection {
     /// The last segment of the function's name, such as `login`.
     #[must_use]
     pub fn method(&self) -> &'static str {
-        label(self.method)
+        last_segment(self.method)
     }
 
     /// The policy of the rule that refused; one that admits nothing where the limiter has none by the name that the function asks

@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::Expr;
 use syn::spanned::Spanned as _;
 
-use super::policy::computed;
+use super::policy::{Computed, computed};
 use crate::model::{Rule, Rules, Settle, SettleOn};
 use crate::params::local;
 use crate::target::MARKER;
@@ -30,10 +30,12 @@ use crate::target::MARKER;
 ///     let mut call = __rate_limit::Call::new(&__RATE_LIMIT_SITE);
 ///     __rate_limit::part(&mut key_0, &(form.user));
 ///     __rate_limit::Call::rule(&mut call, &mut key_0);
-///     __rate_limit::Call::rule_of(&mut call, const { NUMBERS }, &mut key_1);
+///     __rate_limit::Call::rule_of(&mut call, const { &NUMBERS }, const { __rate_limit::type_name(|| ()) }, &mut key_1);
 ///     __rate_limit::Call::admit(&call)
 /// }
 /// ```
+///
+/// With a `name`, which another function may have, its value is a pair with what tells for how long the call is under way.
 ///
 /// A rule that may be skipped has its key in a branch, so that it is evaluated only where the rule holds. What borrows the call is named
 /// by its path: a trait in scope may have a method of the same name for every type.
@@ -47,10 +49,11 @@ pub(super) fn decide(rules: &Rules) -> TokenStream {
 
 /// Whether the call is one rule and nothing else that is evaluated.
 fn is_simple(rules: &Rules, rule: &Rule) -> bool {
-    let asks_for_more =
-        rules.at.is_some() || rules.limiter.is_some() || rules.within.is_some() || rules.permit.is_some();
-    let tells_more = rule.skip_if.is_some() || rule.cost.is_some() || computed(&rule.policy).is_some();
-    !asks_for_more && !tells_more
+    let options = [&rules.at, &rules.limiter, &rules.within, &rule.skip_if, &rule.cost];
+    options.iter().all(|option| option.is_none())
+        && rules.permit.is_none()
+        && rules.name.is_none()
+        && computed(&rule.policy).is_none()
 }
 
 fn simple(rules: &Rules, rule: &Rule) -> TokenStream {
@@ -73,8 +76,15 @@ fn assembled(rules: &Rules) -> TokenStream {
         // Each has a place of its own, which outlasts the call.
         let key = local(&format!("__key_{place}"));
         let (new, parts) = (new_key(rule), parts(rule, &key));
+        // The name of a closure in a constant of the function tells which instance of it this is.
+        let here = quote_spanned!(Span::mixed_site()=> const { __rate_limit::type_name(|| ()) });
         let rule_of = match computed(&rule.policy) {
-            Some(numbers) => quote_spanned!(Span::mixed_site()=> rule_of(&mut __call, #numbers, &mut #key)),
+            Some(Computed::Own(numbers)) => {
+                quote_spanned!(Span::mixed_site()=> rule_of(&mut __call, #numbers, #here, &mut #key))
+            }
+            Some(Computed::OfTrait(numbers)) => {
+                quote_spanned!(Span::mixed_site()=> rule_of_trait(&mut __call, #numbers, #here, &mut #key))
+            }
             None => quote_spanned!(Span::mixed_site()=> rule(&mut __call, &mut #key)),
         };
         let cost = rule.cost.as_ref().map(|cost| by_value(cost, "cost"));
@@ -100,6 +110,11 @@ fn assembled(rules: &Rules) -> TokenStream {
         call.extend(quote_spanned!(Span::mixed_site()=> __rate_limit::Call::limiter(&mut __call, __limiter);));
     }
     let decide = decide_by(rules);
+    let decide = match rules.name {
+        None => decide,
+        // Another function may have the name.
+        Some(_) => quote_spanned!(Span::mixed_site()=> (#decide, __rate_limit::Call::under_way(&__call))),
+    };
     quote!(#keys #call #decide)
 }
 

@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
 use super::call::decide;
-use super::policy::computed;
+use super::policy::{Computed, computed};
 use crate::model::Model;
 use crate::params::local;
 use crate::target::MARKER;
@@ -39,6 +39,10 @@ pub(super) fn checked(model: &Model, body: &TokenStream) -> TokenStream {
     let refuse = refuse(model);
     let deny = deny(model, &refuse);
     let decide = decide(&model.rules);
+    let answer = match model.rules.name {
+        None => quote_spanned!(Span::mixed_site()=> __answer),
+        Some(_) => quote_spanned!(Span::mixed_site()=> (__answer, __under_way)),
+    };
     let admit = match &model.rules.permit {
         // The call may be admitted at once, and then there is nothing to await.
         None if !model.rules.settles() && model.rules.within.is_none() => quote_spanned! {Span::mixed_site()=>
@@ -60,7 +64,7 @@ pub(super) fn checked(model: &Model, body: &TokenStream) -> TokenStream {
             };
         },
     };
-    quote_spanned!(Span::mixed_site()=> #deny let __answer = #decide; #admit #body)
+    quote_spanned!(Span::mixed_site()=> #deny let #answer = #decide; #admit #body)
 }
 
 /// Turns away before anything is charged.
@@ -68,7 +72,8 @@ fn deny(model: &Model, refuse: &TokenStream) -> Option<TokenStream> {
     let deny_if = model.rules.deny_if.as_ref()?;
     let marker = local(MARKER);
     let denied = match computed(&model.rules.rules[0].policy) {
-        Some(numbers) => quote_spanned!(Span::mixed_site()=> denied_by(&#marker, #numbers)),
+        Some(Computed::Own(numbers)) => quote_spanned!(Span::mixed_site()=> denied_by(&#marker, #numbers)),
+        Some(Computed::OfTrait(numbers)) => quote_spanned!(Span::mixed_site()=> denied_by_trait(&#marker, #numbers)),
         None => quote_spanned!(Span::mixed_site()=> denied(&#marker)),
     };
     Some(quote_spanned! {Span::mixed_site()=>

@@ -46,16 +46,26 @@ fn literal(own: &OwnPolicy) -> Option<TokenStream> {
 }
 
 /// The numbers that the static does not hold.
-pub(super) fn computed(policy: &Policy) -> Option<TokenStream> {
+pub(super) fn computed(policy: &Policy) -> Option<Computed> {
     match policy {
         Policy::OfTrait(of) => {
             let span = of.span().resolved_at(Span::mixed_site());
             let policy = Ident::new(POLICY_OF_TRAIT, span);
-            Some(quote_spanned!(span=> <Self as #of>::#policy()))
+            Some(Computed::OfTrait(quote_spanned!(span=> <Self as #of>::#policy())))
         }
-        Policy::Own(own) if literal(own).is_none() => Some(constant(own)),
+        Policy::Own(own) if literal(own).is_none() => {
+            let numbers = constant(own);
+            Some(Computed::Own(quote_spanned!(Span::mixed_site()=> const { &#numbers })))
+        }
         _ => None,
     }
+}
+
+/// Numbers that may be others in another instance of a generic function.
+pub(super) enum Computed {
+    /// Constant expressions.
+    Own(TokenStream),
+    OfTrait(TokenStream),
 }
 
 /// Numbers that the compiler finds and checks.
@@ -79,7 +89,7 @@ fn constant(own: &OwnPolicy) -> TokenStream {
         let block = length(block, "block");
         quote_spanned!(Span::mixed_site()=> .block(#block))
     });
-    quote_spanned!(Span::mixed_site()=> const { &__rate_limit::Numbers::Own(__rate_limit::Policy::#algorithm(#count, #span)#block) })
+    quote_spanned!(Span::mixed_site()=> __rate_limit::Numbers::Own(__rate_limit::Policy::#algorithm(#count, #span)#block))
 }
 
 /// The constructor, and both numbers, each with what checks it.
@@ -100,22 +110,27 @@ pub(crate) fn policy_of_trait(rules: &Rules) -> TokenStream {
     let krate = krate(rules);
     let name = local(POLICY_OF_TRAIT);
     // What is asked for is known though no function asks for it here.
-    let (site, numbers) = match &rules.rules[0].policy {
+    let (site, kind, numbers) = match &rules.rules[0].policy {
         Policy::Named(policy) => (
             site(rules),
-            quote_spanned!(Span::mixed_site()=> const { &__rate_limit::Numbers::Named(#policy) }),
+            "literal",
+            quote_spanned!(Span::mixed_site()=> __rate_limit::Numbers::Named(#policy)),
         ),
-        Policy::Own(own) => (using(rules), constant(own)),
+        Policy::Own(own) => match literal(own) {
+            Some(_) => (using(rules), "literal", constant(own)),
+            None => (using(rules), "constant", constant(own)),
+        },
         Policy::OfTrait(_) => return TokenStream::new(),
     };
+    let kind = local(kind);
     quote_spanned! {Span::mixed_site()=>
         #[doc(hidden)]
-        fn #name() -> &'static #krate::__private::Numbers
+        fn #name() -> &'static #krate::__private::TraitNumbers
         where
             Self: ::core::marker::Sized,
         {
             #site
-            #numbers
+            const { &__rate_limit::TraitNumbers::#kind(#numbers) }
         }
     }
 }

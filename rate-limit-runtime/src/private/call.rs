@@ -11,18 +11,19 @@ use crate::current;
 use crate::decision::{DecidedBy, Decision};
 use crate::key::{Client, Id, Key, KeyError, KeyHasher};
 use crate::limiter::{Limiter, Rules};
-use crate::method::{Method, Site};
+use crate::method::Method;
 use crate::observe::{self, Decided};
 use crate::permit::Permit;
 use crate::policies::Policies;
 use crate::policy::{Algorithm, Policy};
-use crate::registry::{Numbers, SettleOn, SiteRule};
+use crate::registry::{self, Numbers, SettleOn, Site, SiteRule, TraitNumbers, TypeName};
 use crate::rejection::{Rejection, RejectionKind};
 use crate::report;
 use crate::rule::Rule;
 use crate::scopes;
 use crate::store::{Demand, MemoryStore, Reply};
 use crate::throttle::log_throttled;
+use crate::under_way::UnderWay;
 
 /// The numbers of a rule that its site does not know and its call does not tell, which no expansion writes: nobody is admitted.
 const NOTHING: Numbers = Numbers::Own(Policy::NOTHING);
@@ -72,6 +73,8 @@ struct Asked<'a> {
     client: Result<&'a Client, KeyError>,
     place: u8,
     cost: u32,
+    /// Whether its numbers have counters of their own, beside those of other numbers of the function.
+    by_numbers: bool,
 }
 
 impl Asked<'_> {
@@ -107,26 +110,41 @@ impl<'a> Call<'a> {
     }
 
     /// Adds the next rule, for the client that `key` names, with the numbers of the site.
-    #[inline(always)]
+    #[inline]
     pub fn rule(&mut self, key: &'a mut KeyHasher) {
-        let numbers = match self.next() {
-            SiteRule {
-                numbers: Some(numbers), ..
-            } => numbers,
-            SiteRule { numbers: None, .. } => &NOTHING,
-        };
-        self.rule_of(numbers, key);
+        let of = self.next();
+        self.add(of, of.numbers.as_ref().unwrap_or(&NOTHING), false, key);
     }
 
-    /// Adds the next rule, with numbers that the site does not know.
+    /// Adds the next rule, with numbers that are constant expressions, which may be others in another instance of the function. `here` is
+    /// the name of a closure in this one.
+    #[inline]
+    pub fn rule_of(&mut self, numbers: &'static Numbers, here: TypeName, key: &'a mut KeyHasher) {
+        let by_numbers = match numbers {
+            Numbers::Own(policy) => self.site.counts_by_numbers(self.place, *policy, here),
+            Numbers::Named(_) => false,
+        };
+        self.add(self.next(), numbers, by_numbers, key);
+    }
+
+    /// Adds the next rule, with the numbers of a trait.
+    #[inline]
+    pub fn rule_of_trait(&mut self, numbers: &'static TraitNumbers, here: TypeName, key: &'a mut KeyHasher) {
+        match numbers.constant {
+            true => self.rule_of(&numbers.numbers, here, key),
+            false => self.add(self.next(), &numbers.numbers, false, key),
+        }
+    }
+
     #[inline(always)]
-    pub fn rule_of(&mut self, numbers: &'static Numbers, key: &'a mut KeyHasher) {
+    fn add(&mut self, of: &'static SiteRule, numbers: &'static Numbers, by_numbers: bool, key: &'a mut KeyHasher) {
         self.rules.push(Asked {
-            of: self.next(),
+            of,
             numbers,
             client: key.finish(),
             place: self.place,
             cost: 1,
+            by_numbers,
         });
         self.skip();
     }
@@ -171,6 +189,19 @@ impl<'a> Call<'a> {
         self.limiter = Some(limiter);
     }
 
+    /// Begins the call of a function with `name = ".."`. It is under way until what this returns is dropped.
+    #[inline]
+    pub fn under_way(&self) -> Option<UnderWay> {
+        if !self.site.shares_its_name(registry::shares_its_name) {
+            return None;
+        }
+        let counters = self
+            .rules
+            .iter()
+            .filter_map(|asked| Some((asked.place, *asked.client.ok()?)));
+        UnderWay::begin(self.site, counters.collect())
+    }
+
     /// Decides the call: by the embedded store at once, without allocating. For a call that is admitted at once, as most are, nothing is
     /// moved and nothing awaited.
     ///
@@ -204,6 +235,7 @@ impl<'a> Call<'a> {
                 place,
                 cost,
                 of: SiteRule { observe: false, .. },
+                by_numbers,
             },
         ] = &self.rules[..]
         else {
@@ -213,7 +245,10 @@ impl<'a> Call<'a> {
             return None;
         }
         let limiter = self.limiter.as_ref().unwrap_or_else(|| current::default());
-        let counted = self.site.method().hash_counted_by(policy.algorithm(), *place);
+        let mut counted = self.site.method().hash_counted_by(policy.algorithm(), *place);
+        if *by_numbers {
+            counted = Method::hash_counted_for(counted, policy);
+        }
         Some(Simple {
             #[cfg(feature = "admin")]
             limiter,
@@ -329,7 +364,11 @@ impl<'a> Call<'a> {
         let client = asked
             .client
             .map_err(|error| Rejection::of_nobody(&error, method, policy, limiter))?;
-        let rule = asked.rule(self, policy, *client);
+        let mut rule = asked.rule(self, policy, *client);
+        // A configured policy is one for all instances.
+        if asked.by_numbers && policies.is_none_or(|policies| policies.of(method, asked.place).is_none()) {
+            rule = rule.by_numbers();
+        }
         charged::warn_if_twice(|| rule.charge().key);
         Ok(rule)
     }
@@ -341,6 +380,12 @@ impl<'a> Call<'a> {
 pub fn denied(site: &'static Site) -> Rejection {
     let numbers = site.rules().first().and_then(|rule| rule.numbers.as_ref());
     denied_by(site, numbers.unwrap_or(&NOTHING))
+}
+
+/// As [`denied`], of a function whose numbers are those of a trait.
+#[must_use]
+pub fn denied_by_trait(site: &'static Site, numbers: &'static TraitNumbers) -> Rejection {
+    denied_by(site, &numbers.numbers)
 }
 
 /// As [`denied`], of a function whose site does not know the numbers.

@@ -9,7 +9,7 @@ mod within;
 
 #[cfg(any(feature = "actix-web", feature = "axum"))]
 pub(crate) use self::call::unknown_policy;
-pub use self::call::{Call, admit, denied, denied_by, limiter, on_limit};
+pub use self::call::{Call, admit, denied, denied_by, denied_by_trait, limiter, on_limit};
 pub use self::numbers::{
     block, capacity, computed, count, fixed_window, policy, refill, sliding_window, token_bucket, window,
 };
@@ -27,10 +27,9 @@ pub use crate::__site as site;
 pub use crate::integrations::actix_web::response::either_responder;
 #[cfg(feature = "axum")]
 pub use crate::integrations::axum::response::{either, response};
-pub use crate::method::Site;
 pub use crate::outcome::{Outcome, settled_by};
 pub use crate::policy::Policy;
-pub use crate::registry::Numbers;
+pub use crate::registry::{Numbers, Site, TraitNumbers, type_name};
 pub use crate::rejection::FromRejection;
 
 /// The traits that decide by type, to be had all at once and without their names.

@@ -12,10 +12,9 @@ use super::call::Call;
 use crate::error::StoreError;
 use crate::key::KeyHasher;
 use crate::limiter::{Limiter, Unsettled};
-use crate::method::Site;
 use crate::outcome::{Judge, Kept};
 use crate::permit::{Permit, Settle};
-use crate::registry::SettleOn;
+use crate::registry::{SettleOn, Site};
 use crate::rejection::Rejection;
 use crate::store::Reply;
 

@@ -1,21 +1,27 @@
 //! What is limited in the program: each annotated function, which registers itself, and each layer that was built.
 
+mod before_main;
+mod rule;
+mod site;
+
 use std::borrow::Cow;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
-use crate::failure::OnStoreError;
-use crate::method::{Method, Site};
+use crate::key::Key;
+use crate::method::Method;
 use crate::policies::{Policies, nearest, suffix};
 use crate::policy::Policy;
+
+pub(crate) use self::rule::SettleOn;
+pub use self::rule::SiteRule;
+pub use self::site::{Site, TypeName, type_name};
 
 /// The numbers of a limit: its own, or those of a configured policy. `LimitRoute` takes either; a [`Policy`] converts to the former.
 ///
 /// ```
-/// use std::time::Duration;
-/// use rate_limit_runtime::{Numbers, Policy};
+/// /// use rate_limit_runtime::{Numbers, Policy};
 ///
 /// let own: Numbers = Policy::sliding_window(100, Duration::from_secs(60)).into();
 /// let configured = Numbers::Named("api");
@@ -48,104 +54,31 @@ impl Numbers {
     }
 }
 
-/// What the attribute says of one rule, as far as it is the same for every call.
-#[derive(Clone, Copy, Debug)]
-pub struct SiteRule {
-    /// `None` for numbers that a static cannot tell.
-    pub(crate) numbers: Option<Numbers>,
-    pub(crate) settle: Option<SettleOn>,
-    pub(crate) observe: bool,
-    pub(crate) on_store_error: Option<OnStoreError>,
+/// The numbers that a trait has for its `impl`s.
+#[derive(Debug)]
+pub struct TraitNumbers {
+    pub(crate) numbers: Numbers,
+    /// Whether they are constant expressions, which may be others for another type.
+    pub(crate) constant: bool,
 }
 
-/// When a rule settles a call, and how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SettleOn {
-    /// Forget the record up to this call, after a success.
-    ResetOnSuccess,
-    /// Take back the charge, after a success.
-    RefundOnSuccess,
-    /// Take back the charge, after anything else.
-    RefundOnError,
-}
-
-impl SiteRule {
-    /// Returns a rule of these numbers.
+impl TraitNumbers {
+    /// Literals, or the name of a policy.
     #[must_use]
-    pub const fn of(numbers: Numbers) -> Self {
+    pub const fn literal(numbers: Numbers) -> Self {
         Self {
-            numbers: Some(numbers),
-            ..Self::computed()
+            numbers,
+            constant: false,
         }
     }
 
-    /// Returns a rule whose numbers each call tells, since they are computed.
+    /// Constant expressions.
     #[must_use]
-    pub const fn computed() -> Self {
+    pub const fn constant(numbers: Numbers) -> Self {
         Self {
-            numbers: None,
-            settle: None,
-            observe: false,
-            on_store_error: None,
+            numbers,
+            constant: true,
         }
-    }
-
-    /// Sets the block of own numbers. The time is a literal that was checked when it was read, in microseconds.
-    #[must_use]
-    pub const fn block(mut self, time: u64) -> Self {
-        if let Some(Numbers::Own(policy)) = self.numbers {
-            self.numbers = Some(Numbers::Own(policy.block(Duration::from_micros(time))));
-        }
-        self
-    }
-
-    /// Sets `observe`.
-    #[must_use]
-    pub const fn observe(mut self) -> Self {
-        self.observe = true;
-        self
-    }
-
-    /// Sets `on_store_error = open`.
-    #[must_use]
-    pub const fn open(mut self) -> Self {
-        self.on_store_error = Some(OnStoreError::Open);
-        self
-    }
-
-    /// Sets `on_store_error = closed`.
-    #[must_use]
-    pub const fn closed(mut self) -> Self {
-        self.on_store_error = Some(OnStoreError::Closed);
-        self
-    }
-
-    /// Sets `on_store_error = local`.
-    #[must_use]
-    pub const fn local(mut self) -> Self {
-        self.on_store_error = Some(OnStoreError::Local);
-        self
-    }
-
-    /// Sets `reset_on_success`.
-    #[must_use]
-    pub const fn reset_on_success(mut self) -> Self {
-        self.settle = Some(SettleOn::ResetOnSuccess);
-        self
-    }
-
-    /// Sets `refund_on_success`.
-    #[must_use]
-    pub const fn refund_on_success(mut self) -> Self {
-        self.settle = Some(SettleOn::RefundOnSuccess);
-        self
-    }
-
-    /// Sets `refund_on_error`.
-    #[must_use]
-    pub const fn refund_on_error(mut self) -> Self {
-        self.settle = Some(SettleOn::RefundOnError);
-        self
     }
 }
 
@@ -170,53 +103,13 @@ pub(crate) fn register_layer(name: &'static str, numbers: Numbers) {
     }
 }
 
-/// Writes the static of an annotated function, and what registers it before `main`:
-/// `site!(SITE: [sliding_window(5, 600_000_000)] [computed().observe()] .named("login"))`.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __site {
-    ($site:ident: $([$($rule:tt)+])+ $(.$option:ident($($value:literal)?))*) => {
-        static $site: $crate::private::Site = $crate::private::Site::new(
-            __rate_limit_register,
-            &[$($crate::private::$($rule)+),+],
-            $crate::private::module_path!(),
-            $crate::private::line!(),
-        )$(.$option($($value)?))*;
-        $crate::__before_main! {
-            extern "C" fn __rate_limit_register() {
-                $crate::private::Site::register(&$site);
-            }
-        }
-    };
-}
-
-/// Where the address of a function lies that is called before `main`, as the linkers of the platforms have it.
-macro_rules! before_main {
-    ($($when:meta => $section:literal)*) => {$(
-        #[cfg($when)]
-        #[doc(hidden)]
-        #[macro_export]
-        macro_rules! __before_main {
-            ($constructor:item) => {
-                $constructor
-                #[used]
-                #[unsafe(link_section = $section)]
-                static __RATE_LIMIT_REGISTER: extern "C" fn() = __rate_limit_register;
-            };
-        }
-    )*};
-}
-before_main! {
-    windows => ".CRT$XCU"
-    target_vendor = "apple" => "__DATA,__mod_init_func,mod_init_funcs"
-    not(any(windows, target_vendor = "apple")) => ".init_array"
-}
-
 /// One rule of an annotated function, or that of a layer.
 pub(crate) struct RegisteredRule {
     pub(crate) site: &'static Site,
     pub(crate) place: u8,
     pub(crate) numbers: Option<Numbers>,
+    /// Whether the numbers have counters of their own.
+    by_numbers: bool,
 }
 
 impl RegisteredRule {
@@ -229,11 +122,10 @@ impl RegisteredRule {
         }
     }
 
-    fn whereabouts(&self) -> String {
-        match self.site.module() {
-            "" => "a layer".to_owned(),
-            module => format!("`{module}` (line {})", self.site.line()),
-        }
+    /// Whether the numbers have counters of their own, unless one of these policies takes their place.
+    #[cfg(any(feature = "admin", feature = "_sql"))]
+    pub(crate) fn counts_by_numbers(&self, policies: &Policies) -> bool {
+        self.by_numbers && policies.of(self.site.method(), self.place).is_none()
     }
 
     /// The entry of the policies that it goes by, or would.
@@ -245,16 +137,54 @@ impl RegisteredRule {
     }
 }
 
-/// The rules of all annotated functions and layers, in the order of their names and of where they stand.
+fn sites() -> Vec<&'static Site> {
+    SITES.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// The rules of all annotated functions and layers, those whose numbers have counters of their own once for each set of numbers that was
+/// called with, in the order of their names and of where they stand.
 pub(crate) fn rules() -> impl Iterator<Item = RegisteredRule> {
-    let mut sites = SITES.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let mut sites = sites();
     sites.sort_by_key(|site| (site.method().name(), site.module(), site.line()));
     sites.into_iter().flat_map(|site| {
-        (0..).zip(site.rules()).map(move |(place, rule)| RegisteredRule {
-            site,
-            place,
-            numbers: rule.numbers,
+        let called = site.numbers();
+        (0..).zip(site.rules()).flat_map(move |(place, known)| {
+            let rule = move |numbers, by_numbers| RegisteredRule {
+                site,
+                place,
+                numbers,
+                by_numbers,
+            };
+            let called = called.iter().filter(|(of, _)| *of == place);
+            let mut rules: Vec<_> = called
+                .map(|(_, policy)| rule(Some(Numbers::Own(*policy)), true))
+                .collect();
+            if rules.is_empty() {
+                rules.push(rule(known.numbers, false));
+            }
+            rules
         })
+    })
+}
+
+/// Whether another annotated function was given the name of this one.
+pub(crate) fn shares_its_name(site: &'static Site) -> bool {
+    let is_another = |other: &&'static Site| !std::ptr::eq(*other, site) && !other.module().is_empty();
+    sites()
+        .iter()
+        .filter(|other| is_another(other))
+        .any(|other| other.is_named_as(site))
+}
+
+/// The counters that calls of this process had by the numbers of a rule, of all functions by this name.
+pub(crate) fn counters_by_numbers(key: Key) -> impl Iterator<Item = Key> {
+    sites().into_iter().flat_map(move |site| {
+        // Most have none, and their names need not be found for that.
+        let mut numbers = site.numbers();
+        numbers.retain(|_| *site.method() == key.method());
+        let counter =
+            move |(ordinal, policy): (u8, Policy)| key.counted_by(policy.algorithm(), ordinal).counted_for(&policy);
+        numbers.into_iter().map(counter)
     })
 }
 
@@ -280,7 +210,7 @@ pub(crate) fn warn_of_unused(policies: &Policies) {
 pub(crate) fn unlike(policies: &Policies) -> Vec<String> {
     let mut first: BTreeMap<(&str, u8), (RegisteredRule, Policy)> = BTreeMap::new();
     let mut unlike = Vec::new();
-    for rule in rules() {
+    for rule in rules().filter(|rule| !rule.by_numbers) {
         let (name, Some(policy)) = (rule.site.method().name(), rule.policy(policies)) else {
             continue;
         };
@@ -294,8 +224,8 @@ pub(crate) fn unlike(policies: &Policies) -> Vec<String> {
                 unlike.push(format!(
                     "`{name}{suffix}` has unlike limits on one counter: {one_policy} in {}, and {policy} in {}: give them one limit, or \
                      one of them another name",
-                    one.whereabouts(),
-                    rule.whereabouts()
+                    one.site.whereabouts(),
+                    rule.site.whereabouts()
                 ));
             }
             Entry::Occupied(_) => {}
