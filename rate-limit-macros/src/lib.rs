@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod constants;
 mod error;
 mod expand;
 mod future;

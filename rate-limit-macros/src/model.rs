@@ -5,6 +5,7 @@ use syn::spanned::Spanned as _;
 use syn::{Error, Expr, Ident, LitStr, Path, Result};
 
 use crate::args::{Algorithm, Args, Count, OnStoreError, Window};
+use crate::constants;
 use crate::error::Errors;
 use crate::future::{self, FutureBody};
 use crate::ret::Ret;
@@ -405,6 +406,7 @@ pub(crate) struct Model {
 impl Model {
     pub(crate) fn new(rules: Rules, target: Target) -> Result<Self> {
         target.check()?;
+        constants::check(&rules.rules, &target.sig.inputs)?;
         let (ret, future) = match (target.sig.asyncness, future::output(&target.sig.output)) {
             (None, Some(output)) => {
                 let future = FutureBody::new(&target.sig, target.body.clone())?;

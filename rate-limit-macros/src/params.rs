@@ -27,16 +27,7 @@ pub(crate) fn name_ignored(inputs: &mut Punctuated<FnArg, Token![,]>) {
 /// Statements that mention every binding, the last first: a block that owns them then drops them in the order in
 /// which the function would have.
 pub(crate) fn mentions(inputs: &Punctuated<FnArg, Token![,]>) -> TokenStream {
-    let mut bindings = Vec::new();
-    for input in inputs {
-        match input {
-            FnArg::Receiver(receiver) => bindings.push(Binding {
-                cfgs: cfgs(&receiver.attrs),
-                name: receiver.self_token.to_token_stream(),
-            }),
-            FnArg::Typed(typed) => collect(&typed.pat, &cfgs(&typed.attrs), &mut bindings),
-        }
-    }
+    let bindings = bindings(inputs);
     let mentions = bindings.iter().rev().map(|Binding { cfgs, name }| {
         // A name that starts so says that it is not used.
         let allow = name
@@ -48,10 +39,32 @@ pub(crate) fn mentions(inputs: &Punctuated<FnArg, Token![,]>) -> TokenStream {
     quote_spanned!(Span::mixed_site()=> #(#mentions)*)
 }
 
+/// The names that the parameters bind, `self` too.
+pub(crate) fn names(inputs: &Punctuated<FnArg, Token![,]>) -> Vec<String> {
+    bindings(inputs)
+        .iter()
+        .map(|binding| binding.name.to_string())
+        .collect()
+}
+
 struct Binding {
     /// Under which it is there at all.
     cfgs: Vec<Attribute>,
     name: TokenStream,
+}
+
+fn bindings(inputs: &Punctuated<FnArg, Token![,]>) -> Vec<Binding> {
+    let mut bindings = Vec::new();
+    for input in inputs {
+        match input {
+            FnArg::Receiver(receiver) => bindings.push(Binding {
+                cfgs: cfgs(&receiver.attrs),
+                name: receiver.self_token.to_token_stream(),
+            }),
+            FnArg::Typed(typed) => collect(&typed.pat, &cfgs(&typed.attrs), &mut bindings),
+        }
+    }
+    bindings
 }
 
 fn cfgs(attrs: &[Attribute]) -> Vec<Attribute> {
