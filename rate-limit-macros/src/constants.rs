@@ -21,9 +21,14 @@ pub(crate) fn check(rules: &[Rule], inputs: &Punctuated<FnArg, Token![,]>) -> Re
     for rule in rules {
         for part in &rule.key {
             if let Some(name) = named_in_quotes(part, &rule.key, &names) {
+                let line = if rule.key.len() == 1 {
+                    format!("key = {name}")
+                } else {
+                    name
+                };
                 errors.push(Error::new_spanned(
                     part,
-                    format_args!("this text is the same for all callers: write `key = {name}` without quotes"),
+                    format_args!("this text is the same for all callers: write `{line}` without quotes"),
                 ));
             }
         }
@@ -46,16 +51,15 @@ pub(crate) fn check(rules: &[Rule], inputs: &Punctuated<FnArg, Token![,]>) -> Re
 /// that it names is a label, as in `("user", user)`.
 fn named_in_quotes(part: &Expr, key: &[Expr], names: &[String]) -> Option<String> {
     let text = constant_text(part)?;
-    let named: Vec<&str> = placeholders(&text)
-        .into_iter()
-        .chain([stripped(&text)])
+    let word = text.trim();
+    let labels = |part: &Expr| constant_text(part).is_none() && mentions(part.to_token_stream(), word);
+    if key.iter().any(labels) {
+        return None;
+    }
+    let all = placeholders(&text).into_iter().chain([stripped(&text)]);
+    let mut named: Vec<&str> = all
         .filter(|expr| names.iter().any(|name| begins_with(expr, name)))
         .collect();
-    let labels = |expr: &&str| {
-        !key.iter()
-            .any(|part| constant_text(part).is_none() && mentions(part.to_token_stream(), expr))
-    };
-    let mut named: Vec<&str> = named.into_iter().filter(labels).collect();
     named.dedup();
     match named[..] {
         [] => None,
@@ -125,12 +129,11 @@ fn begins_with(expr: &str, name: &str) -> bool {
     (rest.is_empty() || rest.starts_with(['.', '[', '?'])) && syn::parse_str::<Expr>(expr).is_ok()
 }
 
-/// Whether the word that `expr` begins with is among the tokens.
-fn mentions(tokens: TokenStream, expr: &str) -> bool {
-    let root = expr.split(['.', '[', '?']).next().unwrap_or(expr);
+/// Whether `word` is among the tokens.
+fn mentions(tokens: TokenStream, word: &str) -> bool {
     tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(ident) => ident == root,
-        TokenTree::Group(group) => mentions(group.stream(), root),
+        TokenTree::Ident(ident) => ident == word,
+        TokenTree::Group(group) => mentions(group.stream(), word),
         _ => false,
     })
 }
@@ -156,7 +159,7 @@ fn numbers(policy: &Policy) -> impl Iterator<Item = &Expr> {
 }
 
 /// The variable that an expression begins with. A name without a small letter may be a constant that a pattern mentions.
-fn root(expr: &Expr) -> Option<String> {
+pub(crate) fn root(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Path(path) => {
             let name = path.path.get_ident()?.to_string();
@@ -205,6 +208,7 @@ mod tests {
             (r#""login:{user}""#, "user"),
             (r#""{ip}-{form.user}""#, "(ip, form.user)"),
             (r#"(ip, "user")"#, "user"),
+            (r#"("form.user", form.ip)"#, "form.user"),
             (r#"b"user""#, "user"),
             (r#"&"user""#, "user"),
             (r#""user".to_string()"#, "user"),
@@ -232,6 +236,7 @@ mod tests {
             r#"("user", user)"#,
             r#"("user", &form.user, user.id)"#,
             r#"("form", form.user)"#,
+            r#"(form.ip, "form")"#,
             r#"format!("{user}")"#,
             r#"format!("user {}", user)"#,
             r#"concat!("user", "s")"#,

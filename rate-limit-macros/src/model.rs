@@ -367,8 +367,7 @@ fn key(args: &Args, settle: Option<Settle>) -> Result<Vec<Expr>> {
         return match resets {
             Some(Settle { span, .. }) => Err(Error::new(
                 span,
-                "whose record a success clears is missing: write `key = ..` with the account that is tried, as in \
-                 `key = form.user_id`",
+                "`reset_on_success` needs a key: write `key = ..` with the account that is tried, as in `key = form.user_id`",
             )),
             None => Ok(Vec::new()),
         };
@@ -378,7 +377,7 @@ fn key(args: &Args, settle: Option<Settle>) -> Result<Vec<Expr>> {
     if parts.is_empty() {
         return Err(Error::new(
             span,
-            "`()` names nobody: for one counter that all callers share, say so with a constant, as in `key = \"everybody\"`",
+            "`()` is not a key: for one counter that all callers share write a constant, as in `key = \"everybody\"`",
         ));
     }
     Ok(parts)
@@ -433,14 +432,14 @@ fn holds_a_refusal(ret: &Ret, target: &Target) -> Result<()> {
         Ret::Unit => Err(Error::new(
             name.span(),
             format_args!(
-                "`{name}` returns nothing, so a call over the limit has nothing to say so with: return a `Result` whose \
-                 error implements `From<rate_limit::Rejection>`, or add `on_limit = |_| ()`"
+                "`{name}` returns nothing, so its callers cannot tell a refused call: return a `Result` whose error implements \
+                 `From<rate_limit::Rejection>`, or write `on_limit = |_| ()`"
             ),
         )),
         Ret::Opaque(ty) => Err(Error::new_spanned(
             ty,
             "this `impl Trait` cannot hold a refusal: return a `Result` whose error implements \
-             `From<rate_limit::Rejection>`, or say what to return instead: `on_limit = |rejection| value`",
+             `From<rate_limit::Rejection>`, or write `on_limit = |rejection| value`",
         )),
         Ret::Response | Ret::Responder | Ret::Named(_) => Ok(()),
     }

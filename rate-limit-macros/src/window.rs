@@ -59,16 +59,26 @@ fn invalid(name: &str, text: &str) -> String {
     if trimmed.is_empty() {
         return format!("the {name} is empty: write for example `\"500ms\"`, `\"10m\"` or `\"1h30m\"`");
     }
-    if trimmed.chars().all(|c| c.is_ascii_digit() || c == '_') {
-        return format!(
-            "the {name} `{text}` has no unit: write `\"{trimmed}s\"` for seconds, `\"{trimmed}m\"` for minutes"
-        );
+    if let Ok(number) = trimmed.replace('_', "").parse() {
+        return without_unit(name, number);
     }
     match meant(text) {
-        Some(meant) => format!("the {name} `{text}` is written `\"{meant}\"`"),
+        Some(meant) => format!("invalid {name} `{text}`: write `\"{meant}\"`"),
         None => format!(
             "invalid {name} `{text}`: write numbers and units, `d`, `h`, `m`, `s` or `ms`, the largest first, as in `\"1h30m\"`"
         ),
+    }
+}
+
+/// From this number on it may be meant in milliseconds.
+const MANY: u64 = 10_000;
+
+/// Tells what to write for a number alone.
+pub(crate) fn without_unit(name: &str, number: u64) -> String {
+    let seconds = format!("a {name} is a string with a unit: write `\"{number}s\"` for {number} seconds");
+    match number {
+        MANY.. => format!("{seconds}, or `\"{number}ms\"` for milliseconds"),
+        _ => seconds,
     }
 }
 

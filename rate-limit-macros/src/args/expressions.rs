@@ -57,10 +57,9 @@ pub(super) fn closure(name: &Ident, example: &str, input: ParseStream<'_>) -> Re
         Expr::Lit(ExprLit {
             lit: Lit::Str(text), ..
         }) if name == "success" => {
-            format!(
-                "`success` is a closure, without quotes: write `success = {}`",
-                unquoted(text, example)
-            )
+            let inner = unquoted(text, example);
+            let parameter = if inner.contains('|') { "" } else { "|out| " };
+            format!("`success` is a closure, without quotes: write `success = {parameter}{inner}`")
         }
         value if is_value(value) => format!("`{name}` is a closure: write `{name} = {}`", line(value)),
         _ => return Ok(value),
@@ -80,7 +79,7 @@ fn is_value(expr: &Expr) -> bool {
 }
 
 /// The body of a closure, where that is an expression which may be written in its place.
-fn body(closure: &ExprClosure) -> Option<String> {
+pub(super) fn body(closure: &ExprClosure) -> Option<String> {
     let named = |inputs: &Punctuated<Pat, _>| {
         inputs
             .iter()

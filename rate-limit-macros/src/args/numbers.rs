@@ -1,7 +1,7 @@
 //! The numbers of a policy as they are written.
 
 use proc_macro2::Span;
-use syn::{BinOp, Error, Expr, ExprLit, ExprUnary, Lit, LitInt, Result, UnOp};
+use syn::{BinOp, Error, Expr, ExprLit, ExprUnary, Lit, LitInt, Member, Result, UnOp};
 
 use super::bare;
 use super::written::{last_word, source};
@@ -54,6 +54,7 @@ pub(super) fn number(name: &str, expr: Expr) -> Result<Count> {
             _ => no_number(name),
         },
         Lit::Str(text) => not_a_text(name, &text.value()),
+        Lit::Char(digit) if digit.value().is_ascii_digit() => not_a_text(name, &digit.value().to_string()),
         _ => no_number(name),
     };
     Err(Error::new_spanned(&expr, message))
@@ -85,6 +86,15 @@ fn not_a_text(name: &str, text: &str) -> String {
 /// Reads a length of time, of the argument `name`.
 pub(super) fn length(name: &str, expr: Expr) -> Result<Window> {
     let expr = bare(expr);
+    if let Some(number) = reckoned(&expr) {
+        return Err(Error::new_spanned(&expr, window::without_unit(name, number)));
+    }
+    if let Some(meant) = number_of_unit(&expr) {
+        return Err(Error::new_spanned(
+            &expr,
+            format_args!("a {name} is a string: write `\"{meant}\"`"),
+        ));
+    }
     let message = match &expr {
         Expr::Lit(ExprLit {
             lit: Lit::Str(text), ..
@@ -92,19 +102,13 @@ pub(super) fn length(name: &str, expr: Expr) -> Result<Window> {
             Some(rate) => rate.told(),
             None => return window::parse(name, text).map(Window::Micros),
         },
-        Expr::Lit(ExprLit { lit: Lit::Int(int), .. }) if int.suffix().is_empty() => {
-            format!(
-                "a {name} is a string with a unit: write `\"{}s\"` for seconds",
-                int.base10_digits()
-            )
+        Expr::Lit(ExprLit { lit: Lit::Bool(_), .. }) if name == "block" => {
+            "calls over a limit are refused without `block`, which is for how long after one of them: write `block = \"30m\"`".to_owned()
         }
         Expr::Lit(ExprLit { lit, .. }) => match source(lit).and_then(|text| window::meant(&text)) {
             Some(meant) => format!("a {name} is a string: write `\"{meant}\"`"),
             None => format!("a {name} is a string such as `\"10m\"`, or a constant of type `Duration`"),
         },
-        expr if is_arithmetic(expr) => {
-            format!("a {name} is a string such as `\"10m\"`, or a `Duration`: a number alone has no unit")
-        }
         _ => match empty_duration(&expr) {
             true => format!("a {name} of 0 limits nothing: write how long it is, as in `\"10m\"`"),
             false => return Ok(Window::Const(expr)),
@@ -178,15 +182,35 @@ fn unit(int: &LitInt) -> Option<&str> {
     (!of_a_type).then_some(suffix)
 }
 
-/// Whether it is reckoned of numbers alone, as `15 * 60 * 1000` is.
-fn is_arithmetic(expr: &Expr) -> bool {
+/// What numbers alone come to, as in `15 * 60 * 1000`.
+pub(super) fn reckoned(expr: &Expr) -> Option<u64> {
     match expr {
-        Expr::Binary(binary) => is_arithmetic(&binary.left) && is_arithmetic(&binary.right),
-        Expr::Unary(unary) => is_arithmetic(&unary.expr),
-        Expr::Paren(paren) => is_arithmetic(&paren.expr),
-        Expr::Lit(ExprLit { lit, .. }) => matches!(lit, Lit::Int(_) | Lit::Float(_)),
-        _ => false,
+        Expr::Lit(ExprLit { lit: Lit::Int(int), .. }) if unit(int).is_none() => int.base10_parse().ok(),
+        Expr::Paren(paren) => reckoned(&paren.expr),
+        Expr::Binary(binary) => {
+            let (left, right) = (reckoned(&binary.left)?, reckoned(&binary.right)?);
+            match binary.op {
+                BinOp::Mul(_) => left.checked_mul(right),
+                BinOp::Add(_) => left.checked_add(right),
+                _ => None,
+            }
+        }
+        _ => None,
     }
+}
+
+/// The length of time that `10.minutes()` or `10.minutes` means. No number has such a method in a constant.
+fn number_of_unit(expr: &Expr) -> Option<String> {
+    let (number, unit) = match expr {
+        Expr::MethodCall(call) if call.args.is_empty() => (&call.receiver, call.method.to_string()),
+        Expr::Field(field) => match &field.member {
+            Member::Named(unit) => (&field.base, unit.to_string()),
+            Member::Unnamed(_) => return None,
+        },
+        _ => return None,
+    };
+    let number = reckoned(number)?;
+    window::meant(&format!("{number} {unit}"))
 }
 
 /// `Duration::ZERO`, or `Duration::from_..(0)`: the compiler would tell of it in a build, and in no check.
@@ -213,11 +237,11 @@ fn empty_duration(expr: &Expr) -> bool {
 
 /// What to write for numbers and words that stand beside each other, as in `10 per minute` or `10 minutes`.
 pub(super) fn in_words(text: &str, at: Span) -> Option<Error> {
-    let line = match Rate::read(text) {
-        Some(rate) => rate.positional(),
-        None => format!("\"{}\"", window::meant(text)?),
+    let told = match Rate::read(text) {
+        Some(rate) => rate.told(),
+        None => format!("a window is a string: write `\"{}\"`", window::meant(text)?),
     };
-    Some(Error::new(at, format_args!("write `{line}`")))
+    Some(Error::new(at, told))
 }
 
 #[cfg(test)]

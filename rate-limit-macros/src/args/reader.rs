@@ -5,12 +5,13 @@ use syn::ext::IdentExt as _;
 use syn::parse::discouraged::Speculative as _;
 use syn::parse::{ParseBuffer, ParseStream};
 use syn::spanned::Spanned as _;
-use syn::token::Paren;
+use syn::token::{Brace, Paren};
 use syn::{Error, Expr, ExprLit, Lit, LitInt, Result, Token, parenthesized};
 
 use super::numbers::{in_words, length, number};
 use super::written::source;
 use super::{Args, NAMES, alias, bare};
+use crate::constants::root;
 use crate::error::Errors;
 use crate::suggest;
 
@@ -51,7 +52,7 @@ impl<'a> Reader<'a> {
         while !self.input.is_empty() {
             let start = self.input.fork();
             if let Err(error) = self.argument() {
-                self.errors.push(error);
+                self.errors.push(in_words_at(&start, self.input).unwrap_or(error));
                 skip_argument(self.input)?;
             }
             if self.input.is_empty() {
@@ -113,12 +114,23 @@ impl<'a> Reader<'a> {
 
     /// An argument that goes by its position. `key` is the one before it, if that is the key.
     fn positional(&mut self, key: Option<String>) -> Result<()> {
+        if self.input.peek(Brace) && self.input.fork().parse::<Expr>().is_err() {
+            let braces: TokenTree = self.input.parse()?;
+            let message =
+                "arguments are written without braces, as in `count = 5, window = \"10m\", key = form.user_id`";
+            return Err(Error::new(braces.span(), message));
+        }
         let expr: Expr = self.input.parse()?;
         if self.misplaced {
             return Ok(());
         }
-        self.positions += 1;
         let span = expr.span();
+        if let Some(key) = key.filter(|_| root(&expr).is_some()) {
+            self.misplaced = true;
+            let part = source(&expr).unwrap_or_else(|| "form.user_id".to_owned());
+            return Err(Error::new(span, compound_key(&key, &part)));
+        }
+        self.positions += 1;
         let text = match bare(expr.clone()) {
             Expr::Lit(ExprLit {
                 lit: Lit::Str(text), ..
@@ -147,20 +159,18 @@ impl<'a> Reader<'a> {
             (2, _) => self.args.window.fill(span, length("window", expr)?),
             _ => {
                 self.misplaced = true;
-                let given = source(&expr).unwrap_or_else(|| "form.user_id".to_owned());
-                Err(Error::new(
-                    span,
-                    match (key, self.args.key.span()) {
-                        (Some(key), _) => compound_key(&key, &given),
-                        (None, None) => format!(
-                            "only the count and the window go without a name: for whom to limit write `key = {given}`"
-                        ),
-                        (None, Some(_)) => {
-                            "only the count and the window go without a name: write the name of this argument before it"
-                                .to_owned()
-                        }
-                    },
-                ))
+                let told = match self.args.key.span() {
+                    None => {
+                        let given = source(&expr).unwrap_or_else(|| "form.user_id".to_owned());
+                        format!("only the count and the window go without a name: for the client write `key = {given}`")
+                    }
+                    Some(_) => {
+                        "only the count and the window go without a name: write the name of this argument before it, as in \
+                         `name = \"login\"`"
+                            .to_owned()
+                    }
+                };
+                Err(Error::new(span, told))
             }
         }
     }
@@ -174,16 +184,19 @@ impl<'a> Reader<'a> {
             true => alias::meant(&word, value.as_ref()).filter(|told| key.is_none() || !told.contains("`key =")),
             false => alias::meant(&word, None).or_else(|| nearest(name, None)),
         };
-        let told = told.unwrap_or_else(|| match (key, self.positions) {
-            (Some(key), _) => compound_key(&key, &word),
-            (None, 0) if self.args.count.span().is_none() => {
-                format!("write `key = {word}` if that is whom to limit, or `count = {word}` if it is a constant")
+        let keyed = self.args.key.span().is_some() || has_key(self.input);
+        let told = told.unwrap_or_else(|| match (key, self.positions, keyed) {
+            (Some(key), ..) => compound_key(&key, &word),
+            (None, 0, true) => format!("for a constant write `count = {word}`"),
+            (None, 1, true) => format!("for a constant write `window = {word}`"),
+            (None, 0, false) => {
+                format!("write `key = {word}` if that is the client, or `count = {word}` if it is a constant")
             }
-            (None, 1) if self.args.window.span().is_none() => {
-                format!("write `key = {word}` if that is whom to limit, or `window = {word}` if it is a constant")
+            (None, 1, false) => {
+                format!("write `key = {word}` if that is the client, or `window = {word}` if it is a constant")
             }
-            (None, _) if self.args.key.span().is_none() => format!("write `key = {word}` if that is whom to limit"),
-            _ => all_names(),
+            (None, _, false) => format!("if that is the client write `key = {word}`"),
+            (None, _, true) => all_names(),
         });
         Error::new(name.span(), format_args!("unknown argument `{word}`: {told}"))
     }
@@ -223,11 +236,13 @@ fn wrong_sign(name: &Ident, value: Option<&Expr>, span: Span) -> Error {
     let word = name.to_string();
     let example = Args::example(&word);
     let line = match value.and_then(source) {
-        _ if example.is_empty() => word,
+        _ if example.is_empty() => {
+            return Error::new(span, format_args!("`{word}` takes no value: write `{word}` alone"));
+        }
         Some(value) => format!("{word} = {value}"),
         None => format!("{word} = {example}"),
     };
-    Error::new(span, format_args!("write `{line}`"))
+    Error::new(span, format_args!("an argument is written with `=`: write `{line}`"))
 }
 
 fn unknown(name: &Ident, value: Option<&Expr>) -> Error {
@@ -248,6 +263,18 @@ fn nearest(name: &Ident, value: Option<&Expr>) -> Option<String> {
 
 fn all_names() -> String {
     format!("the arguments are {}", suggest::list(NAMES))
+}
+
+/// Whether a key comes later.
+fn has_key(input: ParseStream<'_>) -> bool {
+    let ahead = input.fork();
+    while !ahead.is_empty() {
+        if ahead.parse::<Ident>().is_ok_and(|word| word == "key") && ahead.peek(Token![=]) {
+            return true;
+        }
+        _ = ahead.parse::<TokenTree>();
+    }
+    false
 }
 
 /// What to write for a key and a part of it that was put beside it.
@@ -297,6 +324,22 @@ fn no_comma(start: &ParseBuffer<'_>, input: ParseStream<'_>) -> Error {
                 None => input.error("arguments are separated by commas: write `,` here"),
             }
         })
+}
+
+/// What to write for an argument that begins with a number at `start` and goes on behind it, at `input`, with words.
+fn in_words_at(start: &ParseBuffer<'_>, input: ParseStream<'_>) -> Option<Error> {
+    let start = start.fork();
+    if start.peek2(Token![=]) {
+        start
+            .call(Ident::parse_any)
+            .and_then(|_| start.parse::<Token![=]>())
+            .ok()?;
+    }
+    let span = start.span();
+    if !start.peek(LitInt) || input.is_empty() || input.peek(Token![,]) {
+        return None;
+    }
+    in_words(&source(&up_to_comma(&start))?, span)
 }
 
 /// Goes on behind the argument in which something was wrong.

@@ -105,23 +105,12 @@ fn word<T: Copy>(argument: &str, words: &[Word<T>], input: ParseStream<'_>) -> R
     let names: Vec<&str> = words.iter().map(|(name, ..)| *name).collect();
     let value: Expr = input.parse()?;
     let value = bare(value);
-    let (given, quoted) = match &value {
-        Expr::Lit(ExprLit {
-            lit: Lit::Str(text), ..
-        }) => (text.value(), true),
-        value => (last_word(value).map(Ident::to_string).unwrap_or_default(), false),
-    };
+    let (given, quoted) = given(&value);
     let alone = matches!(&value, Expr::Path(path) if path.path.get_ident().is_some());
     if let Some((_, value, _)) = words.iter().find(|(name, ..)| alone && *name == given) {
         return Ok(*value);
     }
-    let called = snake_case(&given);
-    let meant = words
-        .iter()
-        .find(|(name, _, others)| *name == called || others.contains(&called.as_str()));
-    let meant = meant
-        .map(|(name, ..)| *name)
-        .or_else(|| suggest::nearest(&called, &names));
+    let meant = meant(&given, words).or_else(|| suggest::nearest(&snake_case(&given), &names));
     let message = match meant {
         Some(meant) if quoted && meant == given => format!("write it without quotes: `{argument} = {meant}`"),
         Some(meant) if given.is_empty() => format!("write `{argument} = {meant}`"),
@@ -133,6 +122,30 @@ fn word<T: Copy>(argument: &str, words: &[Word<T>], input: ParseStream<'_>) -> R
         ),
     };
     Err(Error::new_spanned(&value, message))
+}
+
+/// The last word of a path, or a text, and whether it is a text.
+fn given(value: &Expr) -> (String, bool) {
+    match value {
+        Expr::Lit(ExprLit {
+            lit: Lit::Str(text), ..
+        }) => (text.value(), true),
+        value => (last_word(value).map(Ident::to_string).unwrap_or_default(), false),
+    }
+}
+
+/// The one of `words` that `given` is another name of.
+fn meant<T>(given: &str, words: &[Word<T>]) -> Option<&'static str> {
+    let called = snake_case(given);
+    let meant = words
+        .iter()
+        .find(|(name, _, others)| *name == called || others.contains(&called.as_str()));
+    meant.map(|(name, ..)| *name)
+}
+
+/// The algorithm that a value means, in whatever form.
+pub(super) fn algorithm(value: &Expr) -> Option<&'static str> {
+    meant(&given(value).0, &ALGORITHMS)
 }
 
 /// `TokenBucket`, `token-bucket` and `Token Bucket` as `token_bucket`.

@@ -49,7 +49,7 @@ fn f_53_another_way_to_write_a_length_is_told_as_ours() {
     for (text, expected) in written {
         assert_eq!(meant(text).as_deref(), Some(expected), "{text}");
         let invalid = invalid("window", text);
-        assert_eq!(invalid, format!("the window `{text}` is written `\"{expected}\"`"));
+        assert_eq!(invalid, format!("invalid window `{text}`: write `\"{expected}\"`"));
         assert!(read(expected).is_some(), "{expected}");
     }
 }
@@ -82,7 +82,11 @@ fn what_means_no_length_has_no_other_writing() {
 fn a_mistake_is_told_with_what_to_write() {
     assert_eq!(
         invalid("window", "60"),
-        "the window `60` has no unit: write `\"60s\"` for seconds, `\"60m\"` for minutes"
+        "a window is a string with a unit: write `\"60s\"` for 60 seconds"
+    );
+    assert_eq!(
+        invalid("window", "60_000"),
+        "a window is a string with a unit: write `\"60000s\"` for 60000 seconds, or `\"60000ms\"` for milliseconds"
     );
     assert_eq!(
         invalid("refill", "-1m"),
