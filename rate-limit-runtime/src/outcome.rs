@@ -160,14 +160,25 @@ impl<R> AnyValue<R> for Outcome<R> {
     }
 }
 
+/// A function that tells whether a return value is a success.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be `success`",
+    label = "this is not a closure from `&{R}` to `bool`",
+    note = "write `success = |out| condition`, where `out` is the return value, of type `&{R}`"
+)]
+pub trait SuccessBy<R>: FnOnce(&R) -> bool {}
+
+#[diagnostic::do_not_recommend]
+impl<R, F: FnOnce(&R) -> bool> SuccessBy<R> for F {}
+
 /// Whether a value is a success by the function's own `success = |out| ..`.
-pub fn is_success_by<R>(value: &R, success: impl FnOnce(&R) -> bool) -> bool {
+pub fn is_success_by<R>(value: &R, success: impl SuccessBy<R>) -> bool {
     success(value)
 }
 
 /// By the function's own `success = |out| ..`. The value is kept whole: an `Err` may be a success here. What a call that was not
 /// admitted returns is none, and is not asked about.
-pub fn split_by<R>(admitted: bool, value: R, success: impl FnOnce(&R) -> bool) -> ControlFlow<R, Whole<R>> {
+pub fn split_by<R>(admitted: bool, value: R, success: impl SuccessBy<R>) -> ControlFlow<R, Whole<R>> {
     if admitted && success(&value) {
         ControlFlow::Continue(Whole(value))
     } else {

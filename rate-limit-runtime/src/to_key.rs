@@ -56,7 +56,6 @@ pub trait ToKey {
 // The impls are not recommended, so that an error lists none of them: the notes above say what to write.
 
 #[diagnostic::do_not_recommend]
-
 impl ToKey for str {
     fn to_key(&self, hasher: &mut KeyHasher) {
         hasher.text(self.as_bytes());
@@ -64,7 +63,6 @@ impl ToKey for str {
 }
 
 #[diagnostic::do_not_recommend]
-
 impl ToKey for String {
     fn to_key(&self, hasher: &mut KeyHasher) {
         self.as_str().to_key(hasher);
@@ -80,7 +78,6 @@ impl ToKey for HeaderValue {
 }
 
 #[diagnostic::do_not_recommend]
-
 impl ToKey for char {
     fn to_key(&self, hasher: &mut KeyHasher) {
         self.encode_utf8(&mut [0; 4]).to_key(hasher);
@@ -88,7 +85,6 @@ impl ToKey for char {
 }
 
 #[diagnostic::do_not_recommend]
-
 impl ToKey for [u8] {
     fn to_key(&self, hasher: &mut KeyHasher) {
         hasher.bytes(self);
@@ -96,7 +92,6 @@ impl ToKey for [u8] {
 }
 
 #[diagnostic::do_not_recommend]
-
 impl<const N: usize> ToKey for [u8; N] {
     fn to_key(&self, hasher: &mut KeyHasher) {
         hasher.bytes(self);
@@ -104,7 +99,6 @@ impl<const N: usize> ToKey for [u8; N] {
 }
 
 #[diagnostic::do_not_recommend]
-
 impl ToKey for Vec<u8> {
     fn to_key(&self, hasher: &mut KeyHasher) {
         hasher.bytes(self);
@@ -126,7 +120,6 @@ numbers!(unsigned: u8 u16 u32 u64 u128 bool);
 numbers!(signed: i8 i16 i32 i64 i128);
 
 #[diagnostic::do_not_recommend]
-
 impl ToKey for usize {
     fn to_key(&self, hasher: &mut KeyHasher) {
         hasher.unsigned(*self as u128);
@@ -134,7 +127,6 @@ impl ToKey for usize {
 }
 
 #[diagnostic::do_not_recommend]
-
 impl ToKey for isize {
     fn to_key(&self, hasher: &mut KeyHasher) {
         hasher.signed(*self as i128);
@@ -175,7 +167,6 @@ addresses! {
 }
 
 #[diagnostic::do_not_recommend]
-
 impl ToKey for SocketAddr {
     fn to_key(&self, hasher: &mut KeyHasher) {
         match self {
@@ -198,7 +189,6 @@ macro_rules! pointers {
 pointers!(&T &mut T Box<T> Rc<T> Arc<T>);
 
 #[diagnostic::do_not_recommend]
-
 impl<T: ToKey + ToOwned + ?Sized> ToKey for Cow<'_, T> {
     fn to_key(&self, hasher: &mut KeyHasher) {
         T::to_key(self, hasher);

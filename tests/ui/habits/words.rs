@@ -333,9 +333,9 @@ async fn f65(user: u64) -> Result<u64, Rejection> {
 
 struct Api;
 
-#[limit_per_time(5, "1s", key = 7)]
+#[limit_per_time(5, "1s", key = 7)] // right
 impl Api {
-    #[limit_per_time(exempt,)]
+    #[limit_per_time(exempt,)] // right
     async fn health(&self) -> Result<u64, Rejection> {
         Ok(7)
     }
