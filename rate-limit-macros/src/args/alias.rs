@@ -42,14 +42,18 @@ pub(super) fn meant(word: &str, value: Option<&Expr>) -> Option<String> {
     })
 }
 
-/// Whether a word by itself is a value that has this name, such as a constant `limit`, and no option that is on.
-pub(super) fn is_value(word: &str) -> bool {
-    let alias = find(word);
-    alias.is_some_and(|alias| {
-        ["count", "window", "key"]
-            .iter()
-            .any(|name| alias.line.split(' ').next() == Some(name))
-    })
+/// Tells the same for a word that stands alone: a value that has this name, such as a constant `limit`, or an option that is
+/// on. Any other word is a value of the user's.
+pub(super) fn meant_alone(word: &str) -> Option<String> {
+    let alias = find(word)?;
+    let names = ["count = ", "window = ", "key = "];
+    let options = ["on_store_error = ", "reset_on_", "refund_on_", "observe", "#["];
+    let starts = |starts: &[&str]| starts.iter().any(|start| alias.line.starts_with(start));
+    match alias.value {
+        Value::Fixed if starts(&options) => meant(word, None),
+        Value::Fixed => None,
+        _ => meant(word, syn::parse_str(word).ok().as_ref()).filter(|_| starts(&names)),
+    }
 }
 
 impl Value {
@@ -176,5 +180,18 @@ mod tests {
         assert_eq!(told("by", "user"), "the client is `key = user`");
         assert_eq!(told("scope", "login"), "the name of the counters is `name = \"login\"`");
         assert_eq!(meant("banana", None), None);
+    }
+
+    #[test]
+    fn f_53_a_word_alone_is_an_option_or_a_value() {
+        assert_eq!(meant_alone("limit").as_deref(), Some("the count is `count = limit`"));
+        assert_eq!(meant_alone("user").as_deref(), Some("the client is `key = user`"));
+        assert_eq!(
+            meant_alone("dry_run").as_deref(),
+            Some("to refuse nothing and report, write `observe`")
+        );
+        for value in ["token", "state", "db", "group", "now", "refund_on_banana"] {
+            assert_eq!(meant_alone(value), None, "{value}");
+        }
     }
 }

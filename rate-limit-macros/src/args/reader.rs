@@ -179,11 +179,9 @@ impl<'a> Reader<'a> {
     fn word_alone(&mut self, name: &Ident, key: Option<String>) -> Error {
         self.misplaced = true;
         let word = name.to_string();
-        let value = syn::parse2(quote::quote!(#name)).ok();
-        let told = match alias::is_value(&word) {
-            true => alias::meant(&word, value.as_ref()).filter(|told| key.is_none() || !told.contains("`key =")),
-            false => alias::meant(&word, None).or_else(|| nearest(name, None)),
-        };
+        let told = alias::meant_alone(&word)
+            .filter(|told| key.is_none() || !told.contains("`key = "))
+            .or_else(|| nearest(name, None));
         let keyed = self.args.key.span().is_some() || has_key(self.input);
         let told = told.unwrap_or_else(|| match (key, self.positions, keyed) {
             (Some(key), ..) => compound_key(&key, &word),

@@ -172,6 +172,16 @@ async fn f32(form: Form, ip: IpAddr) -> Result<u64, Rejection> {
     Ok(form.user + u64::from(ip.is_ipv4()))
 }
 
+#[limit_per_time(5, "1m", key = form.user, token)]
+async fn key_and_a_word(form: Form, token: u64) -> Result<u64, Rejection> {
+    Ok(form.user + token)
+}
+
+#[limit_per_time(5, "1m", token)]
+async fn word_for_the_key(token: u64) -> Result<u64, Rejection> {
+    Ok(token)
+}
+
 struct Api {
     account: u64,
 }

@@ -132,7 +132,7 @@ pub(super) const ALIASES: &[Alias] = &[
     ),
     alias(
         "by key_by identifier identify_by identity client client_id subject user user_id who whom for_each \
-         foreach group_by partition_by bucket_key cache_key keys ip",
+         foreach group_by partition_by bucket_key cache_key keys id ip",
         "the client is",
         "key = {}",
         Value::Expression("form.user_id"),
@@ -228,7 +228,7 @@ pub(super) const ALIASES: &[Alias] = &[
         Value::Fixed,
     ),
     alias(
-        "scope prefix key_prefix namespace cache_name zone label bucket bucket_name group route resource id",
+        "scope prefix key_prefix namespace cache_name zone label bucket bucket_name group route resource",
         "the name of the counters is",
         "name = {}",
         Value::Text("\"login\""),
