@@ -159,7 +159,7 @@ impl Stacked {
     }
 }
 
-/// Whether the arguments are `exempt` alone.
+/// Whether the arguments are `exempt` alone, with a comma or without.
 pub(crate) fn is_exempt(args: &TokenStream) -> bool {
-    args.to_string() == "exempt"
+    matches!(&*args.to_string(), "exempt" | "exempt ," | "exempt,")
 }

@@ -7,6 +7,7 @@
 
 mod args;
 mod attrs;
+mod constants;
 mod error;
 mod expand;
 mod future;

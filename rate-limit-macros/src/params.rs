@@ -29,6 +29,16 @@ pub(crate) fn name_ignored(inputs: &mut Punctuated<FnArg, Token![,]>) {
 /// Statements that mention every binding, the last first: a block that owns them then drops them in the order in
 /// which the function would have. `words` are those of the body and of the attribute.
 pub(crate) fn mentions(inputs: &Punctuated<FnArg, Token![,]>, words: &Words) -> TokenStream {
+    all_mentioned(&bindings(inputs), |name| words.has(name))
+}
+
+/// The names that the parameters bind, `self` too.
+pub(crate) fn names(inputs: &Punctuated<FnArg, Token![,]>) -> Vec<String> {
+    let bindings = bindings(inputs);
+    bindings.iter().map(|binding| binding.name.to_string()).collect()
+}
+
+fn bindings(inputs: &Punctuated<FnArg, Token![,]>) -> Vec<Binding> {
     let mut bindings = Vec::new();
     for input in inputs {
         match input {
@@ -43,7 +53,7 @@ pub(crate) fn mentions(inputs: &Punctuated<FnArg, Token![,]>, words: &Words) -> 
             }
         }
     }
-    all_mentioned(&bindings, |name| words.has(name))
+    bindings
 }
 
 /// As [`mentions`], of what these patterns bind.

@@ -202,11 +202,22 @@ impl<R> Judge<R> for Always {
     }
 }
 
+/// A function that tells whether a return value is a success.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be `success`",
+    label = "this is not a closure from `&{R}` to `bool`",
+    note = "write `success = |out| condition`, where `out` is the return value, of type `&{R}`"
+)]
+pub trait SuccessBy<R>: FnOnce(&R) -> bool {}
+
+#[diagnostic::do_not_recommend]
+impl<R, F: FnOnce(&R) -> bool> SuccessBy<R> for F {}
+
 /// Judges a value by the function's own `success = |out| ..`.
 #[derive(Debug)]
 pub struct By<S>(S);
 
-impl<R, S: FnOnce(&R) -> bool> Judge<R> for By<S> {
+impl<R, S: SuccessBy<R>> Judge<R> for By<S> {
     fn judge(self, value: &R) -> bool {
         self.0(value)
     }
@@ -214,9 +225,6 @@ impl<R, S: FnOnce(&R) -> bool> Judge<R> for By<S> {
 
 /// Settles a body by the function's own `success = |out| ..`. The value is kept whole: an `Err` may be a success here. What a call that
 /// was not admitted returns is none, and is not asked about.
-pub fn settled_by<F: Future, S: FnOnce(&F::Output) -> bool>(
-    body: F,
-    success: S,
-) -> Settled<F, By<S>, Whole<F::Output>> {
+pub fn settled_by<F: Future, S: SuccessBy<F::Output>>(body: F, success: S) -> Settled<F, By<S>, Whole<F::Output>> {
     settle(body, By(success))
 }

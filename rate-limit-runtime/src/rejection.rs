@@ -172,9 +172,11 @@ impl Error for Rejection {}
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot hold a refusal",
-    label = "a call over the limit has nothing to return here",
-    note = "return a `Result` whose error implements `From<rate_limit::Rejection>`, or a response type of a framework \
-            whose feature is on, or say what to return instead: `on_limit = |rejection| value`"
+    label = "a refused call has no value of this type to return",
+    note = "return a `Result` whose error implements `From<rate_limit::Rejection>`, or add what to return to the attribute: \
+            `on_limit = |rejection| value`",
+    note = "with the feature `axum` return `Response` or `impl IntoResponse`, with `actix-web` `HttpResponse` or `impl Responder`, \
+            with `tonic` a `Result` whose error is `Status`"
 )]
 pub trait FromRejection {
     /// The value that says "refused".

@@ -450,7 +450,18 @@ pub fn limiter(given: &Limiter) -> Limiter {
     given.clone()
 }
 
+/// A function from a rejection to what a refused call returns.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be `on_limit`",
+    label = "this is not a closure from a `Rejection` to `{R}`",
+    note = "write `on_limit = |rejection| value`, with a value of type `{R}`"
+)]
+pub trait OnLimit<R>: FnOnce(Rejection) -> R {}
+
+#[diagnostic::do_not_recommend]
+impl<R, F: FnOnce(Rejection) -> R> OnLimit<R> for F {}
+
 /// The value of `on_limit`, with the types pinned so that the closure need not name them.
-pub fn on_limit<R>(rejection: Rejection, value: impl FnOnce(Rejection) -> R) -> R {
+pub fn on_limit<R>(rejection: Rejection, value: impl OnLimit<R>) -> R {
     value(rejection)
 }

@@ -48,8 +48,8 @@ pub struct Part<T: ?Sized>(PhantomData<fn(&T)>);
 #[diagnostic::on_unimplemented(
     message = "a success must not clear the record of an address",
     label = "the key is only an address",
-    note = "an attacker's own valid call would clear what he did to others: name the account that is tried, as in \
-            `key = form.user_id`, and limit the address by a rule of its own without `reset_on_success`"
+    note = "an attacker's own valid call would clear the failures that the attack caused: write the account that is tried, as in \
+            `key = form.user_id`, and limit the address by an attribute of its own without `reset_on_success`"
 )]
 pub trait NotAnAddress {}
 
