@@ -17,6 +17,12 @@ pub(crate) struct Attr {
 }
 
 impl Attr {
+    /// Takes those of an item apart from the rest of its tokens, of which no invisible group is left at the top.
+    pub(crate) fn take_outer(item: TokenStream) -> Result<(Vec<Self>, TokenStream)> {
+        let apart = |input: ParseStream<'_>| Ok((Self::parse_outer(input)?, input.parse()?));
+        apart.parse2(visible(item, Depth::Top))
+    }
+
     /// Parses all that stand here.
     pub(crate) fn parse_outer(input: ParseStream<'_>) -> Result<Vec<Self>> {
         let mut attrs = Vec::new();

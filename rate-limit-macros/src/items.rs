@@ -48,16 +48,13 @@ enum InnerKind {
 impl Items {
     /// The item, if it is one of these.
     pub(crate) fn new(item: &TokenStream) -> Option<Self> {
-        let mut tokens: Vec<TokenTree> = visible(item.clone(), Depth::Top).into_iter().collect();
-        let Some(TokenTree::Group(body)) = tokens.pop() else {
-            return None;
+        let (attrs, rest) = Attr::take_outer(item.clone()).ok()?;
+        let mut header: Vec<TokenTree> = rest.into_iter().collect();
+        let body = match header.pop() {
+            Some(TokenTree::Group(body)) if body.delimiter() == Delimiter::Brace => body,
+            _ => return None,
         };
-        if body.delimiter() != Delimiter::Brace {
-            return None;
-        }
-        let header: TokenStream = tokens.into_iter().collect();
-        let apart = |input: ParseStream<'_>| Ok((Attr::parse_outer(input)?, input.parse::<TokenStream>()?));
-        let (attrs, header) = apart.parse2(header).ok()?;
+        let header: TokenStream = header.into_iter().collect();
         let parsed = visible(header.clone(), Depth::All);
         let kind = if let Ok(item) = syn::parse2::<ItemImpl>(quote!(#parsed {})) {
             Kind::Impl(item.trait_.map(|(path, _)| path))
@@ -216,7 +213,8 @@ impl Inner {
 
     /// The tokens that were written, without an attribute that only says to leave them so.
     fn untouched(&self, mut attrs: Vec<Attr>) -> TokenStream {
-        if Stacked::among(&attrs).iter().any(Stacked::is_exempt) {
+        let may_be_exempt = !matches!(self.kind, InnerKind::Other);
+        if may_be_exempt && Stacked::among(&attrs).iter().any(Stacked::is_exempt) {
             Stacked::take(&mut attrs);
         }
         let tokens = &self.tokens;

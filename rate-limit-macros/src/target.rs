@@ -1,7 +1,6 @@
 //! The function that the attribute stands on.
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
-use quote::{ToTokens, quote};
 use syn::parse::{ParseStream, Parser as _};
 use syn::{Attribute, Error, Result, ReturnType, Signature, Visibility};
 
@@ -30,8 +29,7 @@ const BLOCK_ON: &str = "block_on";
 impl Target {
     /// Reads the tokens of an item.
     pub(crate) fn new(item: TokenStream) -> Result<Self> {
-        let apart = |input: ParseStream<'_>| Ok((Attr::parse_outer(input)?, input.parse::<TokenStream>()?));
-        let (attrs, rest) = apart.parse2(visible(item, Depth::Top))?;
+        let (attrs, rest) = Attr::take_outer(item)?;
         let mut header: Vec<TokenTree> = rest.into_iter().collect();
         let end = header.pop();
         let parts = |input: ParseStream<'_>| {
@@ -127,25 +125,6 @@ impl Target {
     /// Whether it is an `async fn`, or its return type says that it returns a future.
     pub(crate) fn is_async(&self) -> bool {
         self.sig.asyncness.is_some() || future::output(&self.sig.output).is_some()
-    }
-}
-
-impl ToTokens for Target {
-    fn to_tokens(&self, tokens: &mut TokenStream) {
-        let Self {
-            attrs,
-            vis,
-            sig,
-            inner_attrs,
-            body,
-        } = self;
-        tokens.extend(quote!(#(#attrs)* #vis #sig));
-        if inner_attrs.is_empty() {
-            body.to_tokens(tokens);
-        } else {
-            let stream = body.stream();
-            rebuilt(body, quote!(#(#inner_attrs)* #stream)).to_tokens(tokens);
-        }
     }
 }
 

@@ -48,7 +48,7 @@ impl FutureBody {
         let mut head = inside(body);
         let tail = last_expression(&head).filter(|(_, last)| seen_through(last).is_some());
         let (start, _) = tail.ok_or_else(elsewhere)?;
-        let tail = head.split_off(start);
+        let mut tail = head.split_off(start);
         let mut errors = Errors::default();
         for early in exits::returns(without_async_blocks(&head)) {
             errors.push(Error::new(
@@ -61,8 +61,9 @@ impl FutureBody {
             ));
         }
         errors.finish(())?;
-        let block = async_block(&tail).ok_or_else(elsewhere)?;
-        let (inner_attrs, block) = without_inner_attrs(block)?;
+        let mut block = None;
+        replace_async_block(&mut tail, &mut |found| block.insert(found.clone()).clone());
+        let (inner_attrs, block) = without_inner_attrs(block.ok_or_else(elsewhere)?)?;
         let whole = Self {
             head,
             tail,
@@ -110,7 +111,7 @@ impl FutureBody {
     pub(crate) fn with(self, limited: &TokenStream) -> TokenStream {
         let Self {
             head,
-            tail,
+            mut tail,
             inner_attrs,
             before,
             after,
@@ -120,8 +121,8 @@ impl FutureBody {
             Some(Binding { pat, after }) => quote!(#(#before)* let #pat = { #limited }; #(#after)*),
             None => quote!(#(#before)* #limited),
         };
-        let tail = with_async_block(&tail, &quote!(#(#inner_attrs)* #stmts));
-        quote!(#(#head)* #tail)
+        replace_async_block(&mut tail, &mut |block| rebuilt(block, quote!(#(#inner_attrs)* #stmts)));
+        quote!(#(#head)* #(#tail)*)
     }
 }
 
@@ -234,49 +235,22 @@ fn seen_through(expr: &Expr) -> Option<&ExprAsync> {
     }
 }
 
-/// The braces of the first `async` block in an expression that is seen through.
-fn async_block(trees: &[TokenTree]) -> Option<Group> {
-    let here = trees
-        .iter()
-        .enumerate()
-        .find(|(at, tree)| is_async_block(&trees[..*at], tree));
-    match here {
-        Some((_, TokenTree::Group(block))) => Some(block.clone()),
-        _ => trees.iter().find_map(|tree| match tree {
-            TokenTree::Group(group) => async_block(&inside(group)),
-            _ => None,
-        }),
+/// Replaces the braces of the first `async` block in an expression that is seen through.
+fn replace_async_block(trees: &mut [TokenTree], replace: &mut dyn FnMut(&Group) -> Group) -> bool {
+    let here = (0..trees.len()).find(|at| is_async_block(&trees[..*at], &trees[*at]));
+    if let Some(TokenTree::Group(block)) = here.map(|at| &mut trees[at]) {
+        *block = replace(block);
+        return true;
     }
-}
-
-/// The same expression with other statements in that block.
-fn with_async_block(trees: &[TokenTree], stmts: &TokenStream) -> TokenStream {
-    let here = trees
-        .iter()
-        .enumerate()
-        .find(|(at, tree)| is_async_block(&trees[..*at], tree));
-    let at = match here {
-        Some((at, _)) => Some(at),
-        None => trees
-            .iter()
-            .position(|tree| matches!(tree, TokenTree::Group(group) if async_block(&inside(group)).is_some())),
-    };
-    let is_here = here.is_some();
-    trees
-        .iter()
-        .enumerate()
-        .map(|(place, tree)| match tree {
-            TokenTree::Group(group) if Some(place) == at => {
-                let stmts = if is_here {
-                    stmts.clone()
-                } else {
-                    with_async_block(&inside(group), stmts)
-                };
-                rebuilt(group, stmts).into()
-            }
-            tree => tree.clone(),
-        })
-        .collect()
+    trees.iter_mut().any(|tree| {
+        let TokenTree::Group(group) = tree else { return false };
+        let mut trees = inside(group);
+        let found = replace_async_block(&mut trees, replace);
+        if found {
+            *group = rebuilt(group, trees.into_iter().collect());
+        }
+        found
+    })
 }
 
 fn inside(group: &Group) -> Vec<TokenTree> {
