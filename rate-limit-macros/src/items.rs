@@ -71,7 +71,8 @@ impl Items {
         })
     }
 
-    /// Takes the attributes of ours off that stand below. A trait has none: it would not know whose numbers to tell.
+    /// Takes the attributes of ours off that stand below. A trait has none: it would not know whose
+    /// numbers to tell.
     pub(crate) fn take_stacked(&mut self) -> Result<Vec<Stacked>> {
         let stacked = Stacked::take(&mut self.attrs);
         match (&self.kind, stacked.first()) {
@@ -112,8 +113,8 @@ impl Items {
         errors.finish(self.with(body))
     }
 
-    /// The item where its attribute is wrong: without what would only tell of that again, and with what the `impl`s of a trait
-    /// look for.
+    /// The item where its attribute is wrong: without what would only tell of that again, and with
+    /// what the `impl`s of a trait look for.
     pub(crate) fn unlimited(mut self) -> Result<TokenStream> {
         Stacked::take(&mut self.attrs);
         let (mut body, inner) = self.inner()?;
@@ -249,7 +250,8 @@ fn function(input: ParseStream<'_>) -> Result<Option<TokenStream>> {
     Ok(Some(tokens))
 }
 
-/// The tokens of an item that is no function with a body: up to a semicolon, or to braces that are not followed by one.
+/// The tokens of an item that is no function with a body: up to a semicolon, or to braces that are
+/// not followed by one.
 fn other(input: ParseStream<'_>) -> Result<TokenStream> {
     let mut tokens = TokenStream::new();
     loop {

@@ -1,4 +1,5 @@
-//! Functions that come out of `macro_rules!`: each means what the plain one means that the same macro makes.
+//! Functions that come out of `macro_rules!`: each means what the plain one means that the same
+//! macro makes.
 
 use std::future::Future;
 use std::pin::Pin;

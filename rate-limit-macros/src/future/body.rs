@@ -17,7 +17,8 @@ pub(crate) struct FutureBody {
     tail: Vec<TokenTree>,
     /// `#![..]` at the start of the `async` block.
     inner_attrs: Vec<Attribute>,
-    /// The statements of the `async` block before the check: those with which `#[async_trait]` unpacks the arguments.
+    /// The statements of the `async` block before the check: those with which `#[async_trait]`
+    /// unpacks the arguments.
     before: Vec<TokenTree>,
     /// What the future does, in braces.
     pub(crate) body: TokenStream,
@@ -153,9 +154,10 @@ fn is_future(expr: &Expr) -> bool {
     }
 }
 
-/// Returns a block as an expression, in the very braces in which it was written: the compiler points at them, drops temporaries as
-/// their edition says, and keeps the invisible groups of `macro_rules!` in them. The parentheses keep `unused_braces` away from a
-/// block of one expression.
+/// Returns a block as an expression, in the very braces in which it was written: the compiler
+/// points at them, drops temporaries as their edition says, and keeps the invisible groups of
+/// `macro_rules!` in them. The parentheses keep `unused_braces` away from a block of one
+/// expression.
 pub(crate) fn whole(block: &Group) -> Group {
     parens(block.to_token_stream(), block.span())
 }
@@ -187,8 +189,8 @@ fn length(stmt: &Stmt) -> usize {
     stmt.to_token_stream().into_iter().count()
 }
 
-/// The expression whose value a function returns, and where it starts. What stands before it is not parsed: the compiler has parsed it, and
-/// has told of what is wrong with it.
+/// The expression whose value a function returns, and where it starts. What stands before it is not
+/// parsed: the compiler has parsed it, and has told of what is wrong with it.
 fn last_expression(trees: &[TokenTree]) -> Option<(usize, Expr)> {
     let (trees, is_statement) = match trees {
         [trees @ .., TokenTree::Punct(semicolon)] if semicolon.as_char() == ';' => (trees, true),
