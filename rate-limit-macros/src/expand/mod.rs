@@ -19,7 +19,7 @@ use self::policy::{known, using};
 pub(crate) use self::policy::{no_policy_of_trait, policy_of_trait};
 use self::rename::rename_self;
 use crate::args::Args;
-use crate::attrs::{Stacked, is_exempt};
+use crate::attrs::{Attr, Stacked, is_exempt};
 use crate::error::Errors;
 use crate::future::{FutureBody, whole};
 use crate::groups::{Depth, rebuilt, visible};
@@ -41,10 +41,10 @@ fn unlimited(item: TokenStream) -> TokenStream {
     if let Some(items) = Items::new(&item) {
         return items.unlimited().unwrap_or(item);
     }
-    match Target::new(item.clone()) {
-        Ok(mut target) => {
-            Stacked::take(&mut target.attrs);
-            target.into_token_stream()
+    match Attr::take_outer(item.clone()) {
+        Ok((mut attrs, rest)) => {
+            Stacked::take(&mut attrs);
+            quote!(#(#attrs)* #rest)
         }
         Err(_) => item,
     }
