@@ -257,13 +257,10 @@ impl<'a> Call<'a> {
             return None;
         }
         let limiter = self.limiter.as_ref().unwrap_or_else(|| current::default());
-        let method = self.site.method();
-        let method = if *by_numbers {
-            method.counted_for(policy)
-        } else {
-            *method
-        };
-        let counted = method.hash_counted_by(policy.algorithm(), *place);
+        let mut counted = self.site.method().hash_counted_by(policy.algorithm(), *place);
+        if *by_numbers {
+            counted = Method::hash_counted_for(counted, policy);
+        }
         Some(Simple {
             #[cfg(feature = "admin")]
             limiter,
