@@ -106,6 +106,12 @@ pub struct OnlyAnAddress;
 pub trait Subject<P> {}
 #[diagnostic::do_not_recommend]
 impl<P> Subject<P> for SomeSubject {}
+// Never holds. That it hangs on the part is for a part whose own type is an error: one error is enough.
+#[diagnostic::do_not_recommend]
+impl<P, T: NotAnAddress + ?Sized> Subject<And<P, T>> for OnlyAnAddress {}
+
+/// Holds for no type.
+pub trait NotAnAddress {}
 
 /// Is an address, or holds nothing else.
 pub trait Address {}
