@@ -97,20 +97,18 @@ pub struct SomeSubject;
 pub struct OnlyAnAddress;
 
 /// What a key of parts `P` must name for a success to clear its record.
+pub trait Subject<P> {}
+impl<P> Subject<P> for SomeSubject {}
+// Never holds. That it hangs on the part is for a part whose own type is an error: one error is enough.
+impl<P, T: NotAnAddress + ?Sized> Subject<And<P, T>> for OnlyAnAddress {}
+
+/// Holds for no type.
 #[diagnostic::on_unimplemented(
     message = "a success must not clear the record of an address",
     label = "the key is only an address",
     note = "an attacker's own valid call would clear the failures that the attack caused: write the account that is tried, as in \
             `key = form.user_id`, and limit the address by an attribute of its own without `reset_on_success`"
 )]
-pub trait Subject<P> {}
-#[diagnostic::do_not_recommend]
-impl<P> Subject<P> for SomeSubject {}
-// Never holds. That it hangs on the part is for a part whose own type is an error: one error is enough.
-#[diagnostic::do_not_recommend]
-impl<P, T: NotAnAddress + ?Sized> Subject<And<P, T>> for OnlyAnAddress {}
-
-/// Holds for no type.
 pub trait NotAnAddress {}
 
 /// Is an address, or holds nothing else.
