@@ -107,10 +107,10 @@ fn in_function(model: &mut Model) -> TokenStream {
     params::name_ignored(&mut model.target.sig.inputs);
     let success = &model.rules.success;
     let mentions = params::mentions(&model.target.sig.inputs, &Words::of(quote!(#checked #success)));
-    let limited = awaited(
-        model,
-        quote_spanned!(Span::mixed_site()=> async move { #mentions #checked }),
-    );
+    // As the braces of the function: lints leave out what stands in a block of an expansion.
+    let owning = model.target.body.span();
+    let block = rebuilt(&model.target.body, quote!(#mentions #checked));
+    let limited = awaited(model, quote_spanned!(owning=> async move #block));
     quote!(#site #limited)
 }
 

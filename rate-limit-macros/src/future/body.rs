@@ -117,11 +117,11 @@ impl FutureBody {
         self.after.as_ref()?;
         let before = &self.before;
         let unpacked: Block = syn::parse2(quote!({ #(#before)* })).ok()?;
-        let pats = unpacked.stmts.iter().filter_map(|stmt| match stmt {
-            Stmt::Local(local) => Some(&local.pat),
+        let locals = unpacked.stmts.iter().filter_map(|stmt| match stmt {
+            Stmt::Local(local) => Some(local),
             _ => None,
         });
-        Some(params::mentions_of(pats))
+        Some(params::mentions_of(locals))
     }
 
     /// The statements of the function, with `limited` in place of what the future does.
