@@ -156,7 +156,7 @@ fn in_future(model: &mut Model, mut future: FutureBody) -> Result<TokenStream> {
 fn site(rules: &Rules) -> TokenStream {
     let using = using(rules);
     let marker = local(MARKER);
-    let known = rules.rules.iter().map(known).map(|rule| quote!([#rule]));
+    let known = rules.rules.iter().map(known);
     let at = rules.at.as_ref().map(|_| quote!(.at()));
     let name = rules.name.as_ref().map(|name| quote!(.named(#name)));
     let resets = |rule: &Rule| rule.settle.is_some_and(|settle| settle.on == SettleOn::ResetOnSuccess);
@@ -165,7 +165,8 @@ fn site(rules: &Rules) -> TokenStream {
     quote_spanned! {Span::mixed_site()=>
         #using
         #traits
-        __rate_limit::site!(#marker: #(#known)* #at #name);
+        static #marker: __rate_limit::Site = __rate_limit::Site::new(|| (), &[#(#known),*]) #at #name;
+        __rate_limit::register!(#marker);
     }
 }
 
