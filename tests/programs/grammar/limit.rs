@@ -1,0 +1,196 @@
+//! The arguments of the attribute, and what they mean for a call.
+
+use super::Grammar;
+use super::answer::Answer;
+use super::parameter::{Binding, Kind};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settle {
+    Never,
+    ResetOnSuccess,
+    RefundOnSuccess,
+    RefundOnError,
+}
+
+pub struct Rule {
+    pub count: u64,
+    pub cost: u64,
+    pub settle: Settle,
+}
+
+/// The attributes of one function, the outermost first.
+pub struct Limits {
+    pub attributes: Vec<String>,
+    pub rules: Vec<Rule>,
+    pub skip_if: bool,
+    pub deny_if: bool,
+    /// The bindings that the arguments use.
+    pub used: Vec<String>,
+}
+
+impl Limits {
+    pub fn settle(&self) -> bool {
+        self.rules.iter().any(|rule| rule.settle != Settle::Never)
+    }
+}
+
+/// What an attribute may use of its function.
+#[derive(Clone, Copy)]
+pub struct Reach<'a> {
+    /// The bindings that a key may use.
+    pub bindings: &'a [Binding],
+    /// How many attributes may be stacked.
+    pub stacked: u64,
+    pub settles: bool,
+    /// The number that `name` is made of.
+    pub number: u64,
+}
+
+pub fn limits(g: &mut Grammar, answer: &Answer, reach: Reach<'_>) -> Limits {
+    let mut limits = Limits {
+        attributes: Vec::new(),
+        rules: Vec::new(),
+        skip_if: false,
+        deny_if: false,
+        used: Vec::new(),
+    };
+    let stacked = if g.one_in(4) {
+        1 + g.random.below(reach.stacked)
+    } else {
+        1
+    };
+    let mut all = Vec::new();
+    for _ in 0..stacked {
+        let (arguments, rule) = rule(g, answer, reach, &mut limits.used);
+        all.push(arguments);
+        limits.rules.push(rule);
+    }
+    if stacked == 1 && g.one_in(8) {
+        limits.skip_if = true;
+        all[0].push("skip_if = skips()".to_owned());
+    }
+    let settles = limits.settle();
+    let mut once = Vec::new();
+    if g.one_in(8) {
+        limits.deny_if = true;
+        once.push("deny_if = denies()".to_owned());
+    }
+    let (on_limit, asked) = answer.on_limit();
+    if asked || (!on_limit.is_empty() && g.one_in(10)) {
+        once.push(format!("on_limit = {}", g.one_of(on_limit)));
+    }
+    let judged = limits.rules.iter().all(|rule| rule.settle != Settle::Never);
+    if settles && judged && answer.is_send() && g.one_in(4) {
+        once.push(g.one_of(&["success = |out| good(out)", "success = good"]).to_owned());
+    }
+    if !settles && g.one_in(10) {
+        once.push("permit = _permit".to_owned());
+    }
+    if g.one_in(10) {
+        once.push("limiter = limiter()".to_owned());
+    }
+    if g.one_in(10) {
+        once.push(format!("name = \"case {}\"", reach.number));
+    }
+    if g.one_in(12) {
+        once.push(g.one_of(&["crate = rate_limit", "crate = ::rate_limit"]).to_owned());
+    }
+    for argument in once {
+        let at = g.random.below(stacked) as usize;
+        all[at].push(argument);
+    }
+    limits.attributes = all
+        .into_iter()
+        .map(|arguments| format!("#[limit_per_time({})]", arguments.join(", ")))
+        .collect();
+    limits
+}
+
+fn rule(g: &mut Grammar, answer: &Answer, reach: Reach<'_>, used: &mut Vec<String>) -> (Vec<String>, Rule) {
+    let cost = if g.one_in(6) { 2 } else { 1 };
+    let count = cost + g.random.below(4 - cost);
+    let (mut arguments, algorithm_settles) = numbers(g, count);
+    if cost == 2 {
+        arguments.push(g.one_of(&["cost = 2", "cost = TWO", "cost = ONE + 1"]).to_owned());
+    }
+    let key = key(g, reach, used);
+    arguments.push(format!("key = {key}"));
+    let settle = match g.random.below(8) {
+        _ if !reach.settles || !algorithm_settles => Settle::Never,
+        0 | 1 => Settle::ResetOnSuccess,
+        2 => Settle::RefundOnSuccess,
+        3 if answer.is_send() => Settle::RefundOnError,
+        _ => Settle::Never,
+    };
+    match settle {
+        Settle::Never => {}
+        Settle::ResetOnSuccess => arguments.push("reset_on_success".to_owned()),
+        Settle::RefundOnSuccess => arguments.push("refund_on_success".to_owned()),
+        Settle::RefundOnError => arguments.push("refund_on_error".to_owned()),
+    }
+    if g.one_in(10) {
+        arguments.push(
+            g.one_of(&[
+                "on_store_error = open",
+                "on_store_error = closed",
+                "on_store_error = local",
+            ])
+            .to_owned(),
+        );
+    }
+    (arguments, Rule { count, cost, settle })
+}
+
+fn numbers(g: &mut Grammar, count: u64) -> (Vec<String>, bool) {
+    let constant = ["", "ONE", "TWO", "THREE"][count as usize];
+    let (count, hour) = match g.one_in(4) {
+        true => (constant.to_owned(), g.one_of(&["HOUR", "Duration::from_secs(60 * 60)"])),
+        false => (count.to_string(), "\"1h\""),
+    };
+    let arguments = match g.random.below(6) {
+        0 | 1 => vec![count, hour.to_owned()],
+        2 | 3 => vec![format!("count = {count}"), format!("window = {hour}")],
+        4 => vec![
+            format!("window = {hour}"),
+            "algorithm = fixed_window".to_owned(),
+            format!("count = {count}"),
+        ],
+        _ => vec![
+            "algorithm = token_bucket".to_owned(),
+            format!("capacity = {count}"),
+            format!("refill = {hour}"),
+        ],
+    };
+    (arguments, true)
+}
+
+fn key(g: &mut Grammar, reach: Reach<'_>, used: &mut Vec<String>) -> String {
+    let parts = 1 + g.random.below(3);
+    let mut keys = Vec::new();
+    for _ in 0..parts {
+        keys.push(part(g, reach, used));
+    }
+    match keys.as_slice() {
+        [one] if g.one_in(2) => one.clone(),
+        [one] => format!("({one},)"),
+        [first, rest @ ..] if g.one_in(4) => format!("(({first}, {}), 1)", rest.join(", ")),
+        all => format!("({})", all.join(", ")),
+    }
+}
+
+fn part(g: &mut Grammar, reach: Reach<'_>, used: &mut Vec<String>) -> String {
+    let usable: Vec<&Binding> = reach
+        .bindings
+        .iter()
+        .filter(|b| !b.is_ignored() && b.kind != Kind::Function)
+        .collect();
+    if usable.is_empty() || g.one_in(6) {
+        return g
+            .one_of(&["\"everybody\"", "7", "ONE", "\"a\".to_owned() + \"b\"", "'c'"])
+            .to_owned();
+    }
+    let binding = usable[g.random.below(usable.len() as u64) as usize];
+    let keys = binding.keys();
+    used.push(binding.name.clone());
+    keys[g.random.below(keys.len() as u64) as usize].clone()
+}
