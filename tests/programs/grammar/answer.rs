@@ -107,7 +107,7 @@ pub fn number(g: &mut Grammar, scope: &[Binding]) -> String {
         .map(|at| &scope[at]);
     let mut numbers: Vec<String> = seen.filter(|b| !b.is_ignored()).filter_map(Binding::number).collect();
     numbers.push("input()".to_owned());
-    numbers.push("42".to_owned());
+    numbers.push("42_u32".to_owned());
     let at = g.random.below(numbers.len() as u64) as usize;
     match g.random.below(4) {
         0 => format!("{} + 1", numbers[at]),
@@ -131,7 +131,7 @@ fn droppable(g: &mut Grammar, scope: &[Binding]) -> String {
 
 impl Answer {
     /// One that goes where names are asked for, or also `impl Trait` where that is allowed.
-    pub fn new(g: &mut Grammar, opaque: bool, lends: bool) -> Self {
+    pub fn new(g: &mut Grammar, opaque: bool, lends: bool, coerces: bool) -> Self {
         let out = g.one_of(&[
             Out::Number,
             Out::Number,
@@ -148,6 +148,7 @@ impl Answer {
         ]);
         let out = match out {
             Out::Opaque if !opaque => Out::Drop,
+            Out::Unsized if !coerces => Out::Number,
             Out::Borrowed if !lends => Out::Number,
             out => out,
         };
@@ -213,8 +214,14 @@ impl Answer {
     /// An `on_limit`, and whether there has to be one.
     pub fn on_limit(&self) -> (&'static [&'static str], bool) {
         match self.form {
-            Form::Result(_, "Fail") => (&["|_| Err(Fail::Refused)", "|rejection| Err(rejection.into())"], false),
-            Form::Result(_, _) => (&["|rejection| Err(rejection.into())"], false),
+            Form::Result(_, "Fail") => (
+                &[
+                    "|_| Err(Fail::Refused)",
+                    "|rejection| { let refused = rejection; Err(refused.into()) }",
+                ],
+                false,
+            ),
+            Form::Result(_, _) => (&["|rejection| { let refused = rejection; Err(refused.into()) }"], false),
             Form::Option(Out::Number) => (&["|_| Some(REFUSED)"], true),
             Form::Option(Out::Drop) => (&["|_| Some(D(REFUSED_TEXT))"], true),
             Form::Option(_) => (&["|_| Some(REFUSED_TEXT.to_owned())"], true),
@@ -228,7 +235,7 @@ impl Answer {
             Form::Response => (
                 &[
                     "|_| StatusCode::TOO_MANY_REQUESTS.into_response()",
-                    "|rejection| rejection.into_response()",
+                    "Rejection::into_response",
                 ],
                 false,
             ),
@@ -239,6 +246,8 @@ impl Answer {
     /// An expression of the type.
     pub fn value(&self, g: &mut Grammar, scope: &[Binding]) -> String {
         match self.form {
+            // A failure alone does not tell the type.
+            Form::Result(Out::Opaque, _) => format!("Ok({})", Out::Opaque.value(g, scope)),
             Form::Result(out, error) => match g.random.below(6) {
                 0 if error == "Fail" => "Err(Fail::Own(7))".to_owned(),
                 0 | 1 => "Err(Own(7).into())".to_owned(),

@@ -54,7 +54,7 @@ impl Body<'_> {
             waits: true,
             moves: true,
         };
-        let count = 1 + self.g.random.below(7);
+        let count = self.g.random.below(8);
         self.statements(count, place, &mut lines);
         lines.extend(self.tail());
         lines

@@ -81,7 +81,10 @@ pub fn limits(g: &mut Grammar, answer: &Answer, reach: Reach<'_>) -> Limits {
     }
     let judged = limits.rules.iter().all(|rule| rule.settle != Settle::Never);
     if settles && judged && answer.is_send() && g.one_in(4) {
-        once.push(g.one_of(&["success = |out| good(out)", "success = good"]).to_owned());
+        once.push(
+            g.one_of(&["success = |out| input() < 100 && good(out)", "success = good"])
+                .to_owned(),
+        );
     }
     if !settles && g.one_in(10) {
         once.push("permit = _permit".to_owned());
@@ -99,10 +102,18 @@ pub fn limits(g: &mut Grammar, answer: &Answer, reach: Reach<'_>) -> Limits {
         let at = g.random.below(stacked) as usize;
         all[at].push(argument);
     }
-    limits.attributes = all
-        .into_iter()
-        .map(|arguments| format!("#[limit_per_time({})]", arguments.join(", ")))
-        .collect();
+    for arguments in all {
+        let path = g.one_of(&[
+            "limit_per_time",
+            "limit_per_time",
+            "rate_limit::limit_per_time",
+            "::rate_limit::limit_per_time",
+        ]);
+        let comma = if g.one_in(10) { "," } else { "" };
+        limits
+            .attributes
+            .push(format!("#[{path}({}{comma})]", arguments.join(", ")));
+    }
     limits
 }
 
@@ -144,7 +155,7 @@ fn rule(g: &mut Grammar, answer: &Answer, reach: Reach<'_>, used: &mut Vec<Strin
 fn numbers(g: &mut Grammar, count: u64) -> (Vec<String>, bool) {
     let constant = ["", "ONE", "TWO", "THREE"][count as usize];
     let (count, hour) = match g.one_in(4) {
-        true => (constant.to_owned(), g.one_of(&["HOUR", "Duration::from_secs(60 * 60)"])),
+        true => (constant.to_owned(), g.one_of(&["HOUR", "Duration::from_secs(3_601)"])),
         false => (count.to_string(), "\"1h\""),
     };
     let arguments = match g.random.below(6) {

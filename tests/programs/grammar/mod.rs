@@ -40,6 +40,8 @@ pub struct Grammar {
     send: bool,
     /// The lifetime of references, `'a` and a space, or nothing where it is left out.
     life: &'static str,
+    /// Whether a pattern may refer to a part of its argument, as one of an `async fn` may.
+    refers: bool,
     /// What type parameters are asked for beside their trait.
     bound: &'static str,
 }
@@ -52,6 +54,7 @@ impl Grammar {
             names: 0,
             send: false,
             life: "",
+            refers: true,
             bound: "",
         }
     }

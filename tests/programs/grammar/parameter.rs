@@ -144,12 +144,12 @@ pub fn parameter(g: &mut Grammar) -> Parameter {
 fn sub(g: &mut Grammar) -> (String, Option<Binding>) {
     let name = g.fresh("a");
     let forms = if g.refers { 8 } else { 6 };
-    match g.random.below(8) {
+    match g.random.below(forms) {
         0 => ("_".to_owned(), None),
         1 => (format!("mut {name}"), Some(Binding::new(name, Kind::Drop).mutable())),
-        2 => (format!("ref {name}"), Some(Binding::new(name, Kind::Shared))),
-        3 => (format!("ref mut {name}"), Some(Binding::new(name, Kind::Exclusive))),
-        4 => (format!("_{name}"), Some(Binding::new(format!("_{name}"), Kind::Drop))),
+        7 => (format!("ref {name}"), Some(Binding::new(name, Kind::Shared))),
+        6 => (format!("ref mut {name}"), Some(Binding::new(name, Kind::Exclusive))),
+        2 => (format!("_{name}"), Some(Binding::new(format!("_{name}"), Kind::Drop))),
         _ => (name.clone(), Some(Binding::new(name, Kind::Drop))),
     }
 }
@@ -246,10 +246,8 @@ fn taken_apart(g: &mut Grammar) -> Parameter {
             .bind([Binding::new(name, Kind::Drop)])
         }
         _ => {
-            let (name, part) = (g.fresh("whole"), g.fresh("part"));
-            Parameter::new(format!("ref {name} @ (ref {part}, _)"), "(D, D)", tuple)
-                .bind([Binding::new(part, Kind::Shared)])
-                .partly(true)
+            let name = g.fresh("whole");
+            Parameter::new(format!("{name} @ (_, _)"), "(D, D)", tuple).bind([Binding::new(name, Kind::Tuple)])
         }
     }
 }

@@ -7,6 +7,8 @@ pub struct Receiver {
     pub written: &'static str,
     /// The value that the method is called on, of `host`.
     pub argument: &'static str,
+    /// What `host` is put into before.
+    pub owner: Option<&'static str>,
     pub binding: Binding,
     pub borrows: bool,
 }
@@ -22,7 +24,7 @@ impl Receiver {
             ("self: Box<Self>", "Box::new(host)", Kind::Host),
             ("self: Arc<Self>", "Arc::new(host)", Kind::Host),
             ("self: &Self", "(&host)", Kind::Host),
-            ("self: &Arc<Self>", "(&Arc::new(host))", Kind::Host),
+            ("self: &Arc<Self>", "(&shared)", Kind::Host),
             ("self: Pin<&mut Self>", "Pin::new(&mut host)", Kind::Host),
         ];
         let usual = if by_async_trait { 4 } else { forms.len() };
@@ -38,6 +40,7 @@ impl Receiver {
         Self {
             written,
             argument,
+            owner: (argument == "(&shared)").then_some("let shared = Arc::new(host);"),
             binding: Binding::new("self", kind),
             borrows: written.contains('&'),
         }

@@ -34,10 +34,12 @@ enum Form {
 }
 
 const HOST: &str = "\
+#[allow(dead_code)]
 struct Host {
 name: D,
 n: u32,
 }
+#[allow(dead_code)]
 impl Host {
 fn key(&self) -> u32 {
 self.n
@@ -54,6 +56,7 @@ struct Function {
     body: Vec<String>,
     above: Vec<&'static str>,
     below: Vec<&'static str>,
+    visibility: &'static str,
     bounds_in_where: bool,
     lifetime: bool,
     /// What an `impl Future` says of itself beside its output.
@@ -64,8 +67,7 @@ pub fn case(mut g: Grammar, number: u64) -> Case {
     let function = function(&mut g, number);
     let text = [function.around(), function.glue()].concat().join("\n");
     let limits = &function.limits;
-    let unordered = function.parameters.iter().any(|parameter| parameter.leaves_unbound)
-        && (limits.settle() || function.answer.is_response());
+    let unordered = function.drops_in_any_order();
     Case {
         number,
         text,
@@ -112,10 +114,11 @@ fn function(g: &mut Grammar, number: u64) -> Function {
     };
     g.send = says_send;
     g.life = if returns_future { "'a " } else { "" };
+    g.refers = !returns_future;
     g.bound = if returns_future { " + 'a" } else { "" };
     let lends = !returns_future && !matches!(form, Form::AsyncTrait { .. }) && place != Place::MacroFragments;
     let opaque = form == Form::Async || (form == Form::ImplFuture && g.one_in(8));
-    let answer = Answer::new(g, opaque, lends);
+    let answer = Answer::new(g, opaque, lends, !returns_future);
     let is_method = !matches!(place, Place::Free | Place::MacroTokens | Place::MacroFragments);
     let receiver = (is_method && !g.one_in(8)).then(|| Receiver::new(g, matches!(form, Form::AsyncTrait { .. })));
     let count = if g.one_in(12) { 8 } else { g.random.below(5) };
@@ -146,7 +149,10 @@ fn function(g: &mut Grammar, number: u64) -> Function {
         number,
     };
     let limits = limits(g, &answer, reach);
-    let body = Body { g, answer, scope }.write(&limits.used);
+    let mut body = Body { g, answer, scope }.write(&limits.used);
+    if form == Form::Async && place != Place::MacroFragments && g.one_in(15) {
+        body.insert(0, "#![allow(unused_variables)]".to_owned());
+    }
     let neighbours: &[&str] = match form {
         Form::Async => &[
             "/// Documented.",
@@ -158,7 +164,6 @@ fn function(g: &mut Grammar, number: u64) -> Function {
             "#[must_use]",
             "#[cfg_attr(all(), inline)]",
             "#[expect(unused_variables, reason = \"perhaps\")]",
-            "#[deprecated]",
         ],
         _ => &[
             "/// Documented.",
@@ -192,6 +197,11 @@ fn function(g: &mut Grammar, number: u64) -> Function {
         body,
         above,
         below,
+        visibility: if is_trait(place) {
+            ""
+        } else {
+            g.one_of(&["", "", "pub ", "pub(crate) "])
+        },
         bounds_in_where: g.one_in(3),
         bound: if says_send { " + Send" } else { "" },
     }
@@ -209,6 +219,23 @@ fn is_default(place: Place) -> bool {
 }
 
 impl Function {
+    /// Whether what it takes may drop in another order with the attribute. What is bound to nothing drops after a body that is moved
+    /// into a block, and an `async` block drops what it captures in the order in which that is first mentioned, where the arguments of
+    /// the attribute are mentioned before the body.
+    fn drops_in_any_order(&self) -> bool {
+        let moved = self.limits.settle() || self.answer.is_response();
+        let captured = matches!(self.form, Form::ImplFuture | Form::Boxed) || self.is_instrumented();
+        (moved && self.parameters.iter().any(|parameter| parameter.leaves_unbound))
+            || (captured && (moved || !self.limits.used.is_empty()))
+    }
+
+    fn is_instrumented(&self) -> bool {
+        self.above
+            .iter()
+            .chain(&self.below)
+            .any(|line| line.contains("instrument"))
+    }
+
     fn limit_lines(&self) -> Vec<String> {
         self.limits
             .attributes
@@ -281,7 +308,8 @@ impl Function {
                 format!(" -> Pin<Box<dyn Future<Output = {output}>{bound}{lifetime}>>"),
             ),
         };
-        format!("{keyword}fn f{generics}({inputs}){arrow}{conditions}")
+        let visibility = self.visibility;
+        format!("{visibility}{keyword}fn f{generics}({inputs}){arrow}{conditions}")
     }
 
     /// The function with what stands on it.
@@ -333,7 +361,7 @@ impl Function {
             .map(str::to_owned)
             .to_vec();
         match self.place {
-            Place::Free => self.written(),
+            Place::Free => [self.written(), self.idle()].concat(),
             Place::Method => host.chain(block("impl Host", self.written())).collect(),
             Place::Impl => {
                 let items = [other, self.written()].concat();
@@ -372,6 +400,20 @@ impl Function {
             }
             Place::MacroFragments => self.by_fragments(),
         }
+    }
+
+    /// A function that nothing calls.
+    fn idle(&self) -> Vec<String> {
+        let limit = format!("{LIMIT}#[limit_per_time(key = 1)]");
+        [
+            limit.as_str(),
+            "async fn idle() -> Result<(), Fail> {",
+            "yield_now().await;",
+            "Ok(())",
+            "}",
+        ]
+        .map(str::to_owned)
+        .to_vec()
     }
 
     /// The function made of an expression, types, patterns and a block that a macro was given.
@@ -419,6 +461,7 @@ impl Function {
         let called = match &self.receiver {
             Some(receiver) => {
                 lines.push("let mut host = Host { name: D::new(\"phost\"), n: 3 };".to_owned());
+                lines.extend(receiver.owner.map(str::to_owned));
                 format!("{}.f", receiver.argument)
             }
             None if is_trait(self.place) => "<Host as Does>::f".to_owned(),
