@@ -56,7 +56,7 @@ pub struct Span {
 impl Toolchain {
     /// Asks cargo where the crates are that the tests of the workspace are linked with, which builds nothing that is there.
     pub fn find() -> Self {
-        let built = Command::new(env!("CARGO"))
+        let built = cargo()
             .args(["test", "--no-run", "--locked", "--offline", "--message-format=json"])
             .args(["--workspace", "--all-features", "--test", "programs"])
             .args(["--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")])
@@ -104,6 +104,16 @@ impl Toolchain {
         assert!(succeeded || said_why, "{}: {lines}", main.display());
         Compiled { succeeded, diagnostics }
     }
+}
+
+/// Cargo as it was called for this test: by what it tells a test of its package, build scripts would be run again.
+fn cargo() -> Command {
+    let mut cargo = Command::new(env!("CARGO"));
+    let told = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(told)) {
+        cargo.env_remove(name);
+    }
+    cargo
 }
 
 /// Of those by this name, the one with most features: another may be of a build script.

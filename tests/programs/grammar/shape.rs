@@ -162,7 +162,7 @@ fn function(g: &mut Grammar, number: u64) -> Function {
             "#[cfg(all())]",
             "#[instrument(skip_all)]",
             "#[must_use]",
-            "#[cfg_attr(all(), inline)]",
+            "#[cfg_attr(all(), doc = \"Documented.\")]",
             "#[expect(unused_variables, reason = \"perhaps\")]",
         ],
         _ => &[

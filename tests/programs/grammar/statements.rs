@@ -145,7 +145,7 @@ impl Body<'_> {
             }
             5 => {
                 let mut inner = self.block(count, once);
-                inner.push(number(self.g, &self.scope));
+                inner.push(number(self.g, &[]));
                 [
                     around(format!("let {name} = {{"), inner, "};"),
                     vec![format!("note({name});")],

@@ -146,13 +146,19 @@ pub trait NotSend {
 impl<T> NotSend for Probe<T> {}
 
 /// The events of one call, to its end or its panic.
-fn events(glue: Glue, limiter: &Limiter, input: u32, mode: Mode) -> Vec<String> {
+fn events(glue: Glue, limiter: Option<&Limiter>, input: u32, mode: Mode) -> Vec<String> {
     set_input(input);
     take_events();
     ANSWER.set(None);
-    LIMITER.set(Some(limiter.clone()));
+    LIMITER.set(limiter.cloned());
     let run = || {
-        let mut call = pin!(limiter.scope(glue(mode)));
+        let call = async {
+            match limiter {
+                Some(limiter) => limiter.scope(glue(mode)).await,
+                None => glue(mode).await,
+            }
+        };
+        let mut call = pin!(call);
         // A body waits by `yield_now` only.
         (0..100).any(|_| poll(call.as_mut()).is_ready())
     };
@@ -173,110 +179,104 @@ fn drops_of_arguments(events: &[String]) -> Vec<String> {
 }
 
 impl Case {
-    fn differs(&self, what: &str, plain: &[String], limited: &[String]) -> bool {
-        let mut both = [plain.to_vec(), limited.to_vec()];
-        if self.unordered {
-            both.iter_mut().for_each(|events| events.sort());
-        }
-        let differs = both[0] != both[1];
-        if differs {
-            println!("case {}: {what}\n  plain   {}\n  limited {}", self.number, plain.join("; "), limited.join("; "));
-        }
-        differs
-    }
-
-    fn wrong(&self, what: &str) {
-        println!("case {}: {what}", self.number);
-    }
-
-    /// Calls until the body does not run, and returns how often it did and the events of the call that was refused.
-    fn exhaust(&self, limiter: &Limiter) -> (u32, Vec<String>) {
-        let mut admitted = 0;
-        while admitted < MANY {
-            let events = events(self.limited, limiter, PANIC, Mode::Finish);
-            if !ran(&events) {
-                return (admitted, events);
-            }
-            admitted += 1;
-        }
-        (admitted, Vec::new())
-    }
-
-    fn expect_refusal(&self, when: &str, limited: &[String]) {
-        let plain = events(self.plain, &new_limiter(), PANIC, Mode::Finish);
-        self.differs(when, &drops_of_arguments(&plain), &drops_of_arguments(limited));
-    }
-
-    fn run(&self) {
+    /// What is not the same, the first of it.
+    fn check(&self) -> Result<(), String> {
         for input in INPUTS {
             for mode in MODES {
-                let plain = events(self.plain, &new_limiter(), input, mode);
-                let limited = events(self.limited, &new_limiter(), input, mode);
-                if self.differs(&format!("input {input}, {mode:?}"), &plain, &limited) {
-                    return;
-                }
+                let limited = events(self.limited, Some(&new_limiter()), input, mode);
+                self.same(&format!("input {input}, {mode:?}"), self.plain_events(input, mode), limited)?;
             }
         }
-        self.compare_limits();
-        self.compare_settlement();
-        events(self.plain, &new_limiter(), 0, Mode::Unpolled);
-        let plain = SIZE.get();
-        events(self.limited, &new_limiter(), 0, Mode::Unpolled);
-        println!("size {} {plain} {}", self.number, SIZE.get());
-    }
-
-    fn compare_limits(&self) {
         let limiter = new_limiter();
         let admits = self.rules.iter().map(|rule| rule.count / rule.cost).min();
-        let (admitted, refused) = self.exhaust(&limiter);
-        if Some(admitted) != admits {
-            self.wrong(&format!("{admitted} calls were admitted, not {admits:?}"));
+        self.admits(&limiter, admits, "in all")?;
+        self.exempts(&limiter)?;
+        self.denies()?;
+        for input in INPUTS {
+            self.settles(input)?;
         }
-        self.expect_refusal("over the limit", &refused);
-        if ANSWER.get().and_then(|answer| answer.refused) == Some(false) {
-            self.wrong("what was returned over the limit is no refusal");
-        }
-        if self.skip_if {
-            set_skips(true);
-            if !ran(&events(self.limited, &limiter, 0, Mode::Finish)) {
-                self.wrong("a call that is exempt did not run");
-            }
-            set_skips(false);
-        }
-        if self.deny_if {
-            set_denies(true);
-            let denied = events(self.limited, &new_limiter(), PANIC, Mode::Finish);
-            if ran(&denied) {
-                self.wrong("a call that is denied ran");
-            }
-            self.expect_refusal("denied", &denied);
-            set_denies(false);
-        }
+        Ok(())
     }
 
-    fn compare_settlement(&self) {
-        for input in 0..PANIC.min(5) {
-            let limiter = new_limiter();
-            events(self.plain, &limiter, input, Mode::Finish);
-            let succeeded = ANSWER.get().is_some_and(|answer| answer.succeeds);
-            let ended = ANSWER.get().is_some();
-            if !ended {
+    fn plain_events(&self, input: u32, mode: Mode) -> Vec<String> {
+        events(self.plain, None, input, mode)
+    }
+
+    fn same(&self, what: &str, mut plain: Vec<String>, mut limited: Vec<String>) -> Result<(), String> {
+        let shown = format!("{what}\n  plain   {}\n  limited {}", plain.join("; "), limited.join("; "));
+        if self.unordered {
+            plain.sort();
+            limited.sort();
+        }
+        if plain == limited { Ok(()) } else { Err(shown) }
+    }
+
+    /// Calls until a call is refused, which is to drop what the plain function drops when it does nothing.
+    fn admits(&self, limiter: &Limiter, expected: Option<u32>, when: &str) -> Result<(), String> {
+        for admitted in 0..MANY {
+            let events = events(self.limited, Some(limiter), PANIC, Mode::Finish);
+            if ran(&events) {
                 continue;
             }
-            events(self.limited, &limiter, input, Mode::Finish);
-            let (admitted, _) = self.exhaust(&limiter);
-            let admits = self.rules.iter().map(|rule| rule.admits_after(succeeded)).min();
-            if Some(admitted) != admits {
-                self.wrong(&format!("after input {input}, success: {succeeded}, {admitted} calls were admitted, not {admits:?}"));
+            if Some(admitted) != expected {
+                return Err(format!("{admitted} calls were admitted {when}, not {expected:?}"));
             }
+            return self.is_refusal(&events);
         }
+        Err(format!("no call was refused {when}"))
+    }
+
+    fn is_refusal(&self, limited: &[String]) -> Result<(), String> {
+        if ANSWER.get().and_then(|answer| answer.refused) == Some(false) {
+            return Err("what was returned over the limit is not a refusal".to_owned());
+        }
+        let plain = self.plain_events(PANIC, Mode::Finish);
+        self.same("refused", drops_of_arguments(&plain), drops_of_arguments(limited))
+    }
+
+    fn exempts(&self, limiter: &Limiter) -> Result<(), String> {
+        set_skips(self.skip_if);
+        let exempt = events(self.limited, Some(limiter), 0, Mode::Finish);
+        set_skips(false);
+        if self.skip_if == ran(&exempt) { Ok(()) } else { Err("a call that is exempt did not run".to_owned()) }
+    }
+
+    fn denies(&self) -> Result<(), String> {
+        if !self.deny_if {
+            return Ok(());
+        }
+        set_denies(true);
+        let denied = events(self.limited, Some(&new_limiter()), PANIC, Mode::Finish);
+        set_denies(false);
+        if ran(&denied) { Err("a call that is denied ran".to_owned()) } else { self.is_refusal(&denied) }
+    }
+
+    /// Compares how many calls are admitted after one that ended.
+    fn settles(&self, input: u32) -> Result<(), String> {
+        self.plain_events(input, Mode::Finish);
+        let Some(Answer { succeeds, .. }) = ANSWER.get() else {
+            return Ok(());
+        };
+        let limiter = new_limiter();
+        events(self.limited, Some(&limiter), input, Mode::Finish);
+        let admits = self.rules.iter().map(|rule| rule.admits_after(succeeds)).min();
+        self.admits(&limiter, admits, &format!("after input {input}, success: {succeeds}"))
+    }
+
+    fn size(&self, glue: Glue) -> usize {
+        events(glue, Some(&new_limiter()), 0, Mode::Unpolled);
+        SIZE.get()
     }
 }
 
 pub fn run(cases: &[Case]) {
     std::panic::set_hook(Box::new(|_| {}));
     for case in cases {
-        case.run();
+        let number = case.number;
+        match case.check() {
+            Ok(()) => println!("size {number} {} {}", case.size(case.plain), case.size(case.limited)),
+            Err(what) => println!("case {number}: {what}"),
+        }
     }
     println!("ran {}", cases.len());
 }
