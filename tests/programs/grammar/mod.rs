@@ -9,6 +9,7 @@ mod parameter;
 mod receiver;
 mod shape;
 mod statements;
+mod text;
 mod uses;
 
 pub use self::limit::Rule;

@@ -6,10 +6,10 @@ use super::body::Body;
 use super::limit::{Limits, Reach, limits};
 use super::parameter::{self, Parameter};
 use super::receiver::Receiver;
-use crate::case::{Case, LIMIT};
+use crate::case::Case;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+pub enum Place {
     Free,
     Method,
     Impl,
@@ -23,7 +23,7 @@ enum Place {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+pub enum Form {
     Async,
     ImplFuture,
     Boxed,
@@ -33,40 +33,26 @@ enum Form {
     },
 }
 
-const HOST: &str = "\
-#[allow(dead_code)]
-struct Host {
-name: D,
-n: u32,
-}
-#[allow(dead_code)]
-impl Host {
-fn key(&self) -> u32 {
-self.n
-}
-}";
-
-struct Function {
-    place: Place,
-    form: Form,
-    answer: Answer,
-    receiver: Option<Receiver>,
-    parameters: Vec<Parameter>,
-    limits: Limits,
-    body: Vec<String>,
-    above: Vec<&'static str>,
-    below: Vec<&'static str>,
-    visibility: &'static str,
-    bounds_in_where: bool,
-    lifetime: bool,
+pub struct Function {
+    pub place: Place,
+    pub form: Form,
+    pub answer: Answer,
+    pub receiver: Option<Receiver>,
+    pub parameters: Vec<Parameter>,
+    pub limits: Limits,
+    pub body: Vec<String>,
+    pub above: Vec<&'static str>,
+    pub below: Vec<&'static str>,
+    pub visibility: &'static str,
+    pub bounds_in_where: bool,
+    pub lifetime: bool,
     /// What an `impl Future` says of itself beside its output.
-    bound: &'static str,
+    pub bound: &'static str,
 }
 
 pub fn case(mut g: Grammar, number: u64) -> Case {
     let function = function(&mut g, number);
     let text = [function.around(), function.glue()].concat().join("\n");
-    let limits = &function.limits;
     let unordered = function.drops_in_any_order();
     Case {
         number,
@@ -207,7 +193,7 @@ fn function(g: &mut Grammar, number: u64) -> Function {
     }
 }
 
-fn is_trait(place: Place) -> bool {
+pub fn is_trait(place: Place) -> bool {
     matches!(
         place,
         Place::TraitMethod | Place::TraitImpl | Place::TraitDefault | Place::Trait
@@ -234,247 +220,5 @@ impl Function {
             .iter()
             .chain(&self.below)
             .any(|line| line.contains("instrument"))
-    }
-
-    fn limit_lines(&self) -> Vec<String> {
-        self.limits
-            .attributes
-            .iter()
-            .map(|attribute| format!("{LIMIT}{attribute}"))
-            .collect()
-    }
-
-    /// Whether the attribute stands on the block that the function is in.
-    fn on_block(&self) -> bool {
-        matches!(self.place, Place::Impl | Place::TraitImpl | Place::Trait)
-    }
-
-    fn generics(&self) -> (String, String) {
-        let lifetime = self.lifetime.then(|| "'a".to_owned());
-        let declared = self
-            .parameters
-            .iter()
-            .filter(|p| p.argument.is_some())
-            .filter_map(|p| p.generic.clone());
-        let mut conditions = Vec::new();
-        let mut names: Vec<String> = lifetime.into_iter().collect();
-        for generic in declared {
-            match generic.split_once(": ") {
-                Some((name, bound)) if self.bounds_in_where && !name.starts_with("const") => {
-                    names.push(name.to_owned());
-                    conditions.push(format!("{name}: {bound}"));
-                }
-                _ => names.push(generic),
-            }
-        }
-        // Constants come last.
-        names.sort_by_key(|name| name.starts_with("const"));
-        let names = if names.is_empty() {
-            String::new()
-        } else {
-            format!("<{}>", names.join(", "))
-        };
-        let conditions = if conditions.is_empty() {
-            String::new()
-        } else {
-            format!(" where {}", conditions.join(", "))
-        };
-        (names, conditions)
-    }
-
-    fn signature(&self, declared: bool) -> String {
-        let (generics, conditions) = self.generics();
-        let receiver = self.receiver.iter().map(|receiver| match declared {
-            true => receiver.declared().to_owned(),
-            false => receiver.written.to_owned(),
-        });
-        let parameters = self
-            .parameters
-            .iter()
-            .enumerate()
-            .map(|(position, parameter)| match declared {
-                true => format!("p{position}: {}", parameter.ty),
-                false => format!("{}{}: {}", parameter.attr, parameter.pattern, parameter.ty),
-            });
-        let inputs = receiver.chain(parameters).collect::<Vec<_>>().join(", ");
-        let lifetime = if self.lifetime { " + 'a" } else { "" };
-        let bound = self.bound;
-        let output = self.answer.ty();
-        let (keyword, arrow) = match self.form {
-            Form::Async | Form::AsyncTrait { .. } => ("async ", self.answer.arrow()),
-            Form::ImplFuture => ("", format!(" -> impl Future<Output = {output}>{bound}{lifetime}")),
-            Form::Boxed => (
-                "",
-                format!(" -> Pin<Box<dyn Future<Output = {output}>{bound}{lifetime}>>"),
-            ),
-        };
-        let visibility = self.visibility;
-        format!("{visibility}{keyword}fn f{generics}({inputs}){arrow}{conditions}")
-    }
-
-    /// The function with what stands on it.
-    fn written(&self) -> Vec<String> {
-        let mut lines: Vec<String> = self.above.iter().map(|line| (*line).to_owned()).collect();
-        if !self.on_block() {
-            lines.extend(self.limit_lines());
-        }
-        lines.extend(self.below.iter().map(|line| (*line).to_owned()));
-        lines.push(format!("{} {{", self.signature(false)));
-        let before = [
-            "note(\"before\");".to_owned(),
-            "let early = D::new(\"early\");".to_owned(),
-        ];
-        match self.form {
-            Form::Async | Form::AsyncTrait { .. } => lines.extend(self.body.iter().cloned()),
-            form => {
-                let (open, close) = if form == Form::Boxed {
-                    ("Box::pin(async move {", "})")
-                } else {
-                    ("async move {", "}")
-                };
-                lines.extend(before);
-                lines.push(open.to_owned());
-                lines.extend(self.body.iter().cloned());
-                lines.push(close.to_owned());
-            }
-        }
-        lines.push("}".to_owned());
-        lines
-    }
-
-    /// The function in what it stands in.
-    fn around(&self) -> Vec<String> {
-        let host = HOST.lines().map(str::to_owned);
-        let block = |header: &str, lines: Vec<String>| {
-            let mut all = vec![format!("{header} {{")];
-            all.extend(lines);
-            all.push("}".to_owned());
-            all
-        };
-        let limits = |on_block: bool| if on_block { self.limit_lines() } else { Vec::new() };
-        let by_async_trait = |limited: bool| match self.form {
-            Form::AsyncTrait { above: true } => [limits(limited), vec!["#[async_trait]".to_owned()]].concat(),
-            Form::AsyncTrait { above: false } => [vec!["#[async_trait]".to_owned()], limits(limited)].concat(),
-            _ => limits(limited),
-        };
-        let other = ["const OTHER: u32 = 3;", "fn other(&self) -> u32 { Self::OTHER * 2 }"]
-            .map(str::to_owned)
-            .to_vec();
-        match self.place {
-            Place::Free => [self.written(), self.idle()].concat(),
-            Place::Method => host.chain(block("impl Host", self.written())).collect(),
-            Place::Impl => {
-                let items = [other, self.written()].concat();
-                host.chain(limits(true)).chain(block("impl Host", items)).collect()
-            }
-            Place::TraitMethod | Place::TraitImpl => {
-                let on_impl = self.place == Place::TraitImpl;
-                let declared = vec![format!("{};", self.signature(true))];
-                let parts = [
-                    by_async_trait(false),
-                    block("trait Does", declared),
-                    by_async_trait(on_impl),
-                    block("impl Does for Host", self.written()),
-                ];
-                host.chain(parts.concat()).collect()
-            }
-            Place::TraitDefault | Place::Trait => {
-                let on_trait = self.place == Place::Trait;
-                let sync = match self.form {
-                    Form::AsyncTrait { .. } => ": Send + Sync + Sized + 'static",
-                    _ if self.bound.is_empty() => ": Sized + 'static",
-                    _ => ": Send + Sync + Sized + 'static",
-                };
-                let parts = [
-                    by_async_trait(on_trait),
-                    block(&format!("trait Does{sync}"), self.written()),
-                    by_async_trait(false),
-                    block("impl Does for Host", Vec::new()),
-                ];
-                host.chain(parts.concat()).collect()
-            }
-            Place::MacroTokens => {
-                let definition =
-                    ["macro_rules! pass {", "($($tokens:tt)*) => { $($tokens)* };", "}"].map(str::to_owned);
-                [definition.to_vec(), block("pass!", self.written())].concat()
-            }
-            Place::MacroFragments => self.by_fragments(),
-        }
-    }
-
-    /// A function that nothing calls.
-    fn idle(&self) -> Vec<String> {
-        let limit = format!("{LIMIT}#[limit_per_time(key = 1)]");
-        [
-            limit.as_str(),
-            "async fn idle() -> Result<(), Fail> {",
-            "yield_now().await;",
-            "Ok(())",
-            "}",
-        ]
-        .map(str::to_owned)
-        .to_vec()
-    }
-
-    /// The function made of an expression, types, patterns and a block that a macro was given.
-    fn by_fragments(&self) -> Vec<String> {
-        let parameters: Vec<&Parameter> = self.parameters.iter().filter(|p| p.argument.is_some()).collect();
-        let (generics, conditions) = self.generics();
-        let mut lines = vec!["macro_rules! make {".to_owned()];
-        lines.push("($e:expr, $ret:ty, [$($p:pat => $t:ty),*], $body:block) => {".to_owned());
-        lines.extend(self.limit_lines());
-        lines.push(format!("async fn f{generics}($($p: $t),*) -> $ret{conditions} {{"));
-        lines.extend(
-            [
-                "note($e * 2);",
-                "let closure = |n: u32| n * $e;",
-                "note(closure(2));",
-                "$body",
-            ]
-            .map(str::to_owned),
-        );
-        lines.extend(["}", "};", "}"].map(str::to_owned));
-        let given = parameters
-            .iter()
-            .map(|p| format!("{} => {}", p.pattern, p.ty))
-            .collect::<Vec<_>>()
-            .join(", ");
-        lines.push(format!("make!(1 + input(), {}, [{given}], {{", self.answer.ty()));
-        lines.extend(self.body.iter().cloned());
-        lines.push("});".to_owned());
-        lines
-    }
-
-    /// What calls it.
-    fn glue(&self) -> Vec<String> {
-        let mut lines = vec![
-            "#[allow(warnings, clippy::all, clippy::pedantic, clippy::nursery)]".to_owned(),
-            "pub(crate) async fn glue(mode: Mode) {".to_owned(),
-        ];
-        lines.extend(self.parameters.iter().filter_map(|parameter| parameter.owner.clone()));
-        let arguments = self
-            .parameters
-            .iter()
-            .filter_map(|parameter| parameter.argument.clone());
-        let arguments = arguments.collect::<Vec<_>>().join(", ");
-        let is_method = !matches!(self.place, Place::Free | Place::MacroTokens | Place::MacroFragments);
-        let called = match &self.receiver {
-            Some(receiver) => {
-                lines.push("let mut host = Host { name: D::new(\"phost\"), n: 3 };".to_owned());
-                lines.extend(receiver.owner.map(str::to_owned));
-                format!("{}.f", receiver.argument)
-            }
-            None if is_trait(self.place) => "<Host as Does>::f".to_owned(),
-            None if is_method => "Host::f".to_owned(),
-            None => "f".to_owned(),
-        };
-        lines.push(format!("let call = {called}({arguments});"));
-        lines.push("note(format_args!(\"send: {}\", Probe::of(&call).is_send()));".to_owned());
-        lines.push(match self.answer.is_response() {
-            true => "drive(async move { call.await.into_response() }, mode).await;".to_owned(),
-            false => "drive(call, mode).await;".to_owned(),
-        });
-        lines.push("}".to_owned());
-        lines
     }
 }

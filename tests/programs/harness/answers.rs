@@ -237,7 +237,7 @@ impl Show for Response {
     }
 
     fn refused(&self) -> Option<bool> {
-        Some(self.status() == StatusCode::TOO_MANY_REQUESTS)
+        Some(matches!(self.status(), StatusCode::TOO_MANY_REQUESTS | StatusCode::FORBIDDEN))
     }
 }
 
