@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::case::{Case, Side};
-use crate::grammar::Edition;
+use crate::grammar::{Edition, Rule};
 use crate::toolchain::{Compiled, Diagnostic, Toolchain};
 
 /// How often cases that do not compile are left out and the others tried again.
@@ -93,12 +93,12 @@ impl Batch {
                 unordered,
                 ..
             } = case;
-            let rules = case.rules.iter().map(|rule| {
-                format!(
-                    "Rule {{ count: {}, cost: {}, settle: Settle::{:?} }}",
-                    rule.count, rule.cost, rule.settle
-                )
-            });
+            let refusing = case.rules.iter().filter(|rule| !rule.observes);
+            let rules = refusing.map(
+                |Rule {
+                     count, cost, settle, ..
+                 }| { format!("Rule {{ count: {count}, cost: {cost}, settle: Settle::{settle:?} }}") },
+            );
             let rules = rules.collect::<Vec<_>>().join(", ");
             let glue = |side: Side| format!("|mode| Box::pin({}::case_{number}::glue(mode))", side.name());
             writeln!(

@@ -33,6 +33,8 @@ enum Form {
 #[derive(Clone, Copy)]
 pub struct Answer {
     form: Form,
+    /// Whether a `Result` goes by another name.
+    by_alias: bool,
 }
 
 /// What `?` takes in the body.
@@ -63,6 +65,7 @@ impl Out {
     fn value(self, g: &mut Grammar, scope: &[Binding]) -> String {
         let number = number(g, scope);
         match self {
+            Self::Number if g.one_in(5) => format!("{}.touch()", g.made("end")),
             Self::Number => number,
             Self::Unit => "()".to_owned(),
             Self::Drop => droppable(g, scope),
@@ -85,7 +88,8 @@ impl Out {
                     .name
                     .clone()
             }
-            Self::Both => format!("({}, {number})", droppable(g, scope)),
+            // The number could be of what is moved before it.
+            Self::Both => format!("({}, {})", droppable(g, scope), self::number(g, &[])),
             Self::Many => g
                 .one_of(&[
                     "vec![1, 2]",
@@ -164,11 +168,15 @@ impl Answer {
             10 => Form::Response,
             _ => Form::Result(named, "Fail"),
         };
-        Self { form }
+        Self {
+            form,
+            by_alias: g.one_in(8),
+        }
     }
 
     pub fn ty(&self) -> String {
         match self.form {
+            Form::Result(out, "Fail") if self.by_alias => format!("Reply<{}>", out.ty()),
             Form::Result(out, error) => format!("Result<{}, {error}>", out.ty()),
             Form::Option(out) => format!("Option<{}>", out.ty()),
             Form::Value(out) => out.ty().to_owned(),

@@ -16,6 +16,8 @@ pub struct Rule {
     pub count: u64,
     pub cost: u64,
     pub settle: Settle,
+    /// Whether it refuses nothing.
+    pub observes: bool,
 }
 
 /// The attributes of one function, the outermost first.
@@ -61,7 +63,12 @@ pub fn limits(g: &mut Grammar, answer: &Answer, reach: Reach<'_>) -> Limits {
     };
     let mut all = Vec::new();
     for _ in 0..stacked {
-        let (arguments, rule) = rule(g, answer, reach, &mut limits.used);
+        let (mut arguments, mut rule) = rule(g, answer, reach, &mut limits.used);
+        // The first refuses in any case, so that there is a refusal to compare.
+        rule.observes = !all.is_empty() && g.one_in(5);
+        if rule.observes {
+            arguments.push("observe".to_owned());
+        }
         all.push(arguments);
         limits.rules.push(rule);
     }
@@ -149,7 +156,13 @@ fn rule(g: &mut Grammar, answer: &Answer, reach: Reach<'_>, used: &mut Vec<Strin
             .to_owned(),
         );
     }
-    (arguments, Rule { count, cost, settle })
+    let rule = Rule {
+        count,
+        cost,
+        settle,
+        observes: false,
+    };
+    (arguments, rule)
 }
 
 fn numbers(g: &mut Grammar, count: u64) -> (Vec<String>, bool) {

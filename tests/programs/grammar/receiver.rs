@@ -26,8 +26,13 @@ impl Receiver {
             ("self: &Self", "(&host)", Kind::Host),
             ("self: &Arc<Self>", "(&shared)", Kind::Host),
             ("self: Pin<&mut Self>", "Pin::new(&mut host)", Kind::Host),
+            ("self: Rc<Self>", "Rc::new(host)", Kind::Host),
         ];
-        let usual = if by_async_trait { 4 } else { forms.len() };
+        let usual = match (by_async_trait, g.send) {
+            (true, _) => 4,
+            (false, true) => forms.len() - 1,
+            (false, false) => forms.len(),
+        };
         let (written, argument, kind) = g.one_of(&forms[..usual]);
         let written = match (written, g.life) {
             ("&self", "'a ") => "&'a self",

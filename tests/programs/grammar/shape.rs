@@ -46,6 +46,8 @@ pub struct Function {
     pub visibility: &'static str,
     pub bounds_in_where: bool,
     pub lifetime: bool,
+    /// Whether a boxed future goes by its usual name.
+    pub by_alias: bool,
     /// What an `impl Future` says of itself beside its output.
     pub bound: &'static str,
 }
@@ -189,6 +191,7 @@ fn function(g: &mut Grammar, number: u64) -> Function {
             g.one_of(&["", "", "pub ", "pub(crate) "])
         },
         bounds_in_where: g.one_in(3),
+        by_alias: g.one_in(3),
         bound: if says_send { " + Send" } else { "" },
     }
 }

@@ -16,7 +16,7 @@ fn around(before: impl Into<String>, lines: Vec<String>, after: impl Into<String
 
 impl Body<'_> {
     pub fn statement(&mut self, place: Place, lines: &mut Vec<String>) {
-        let written = match self.g.random.below(30) {
+        let written = match self.g.random.below(32) {
             0..4 => self.uses(),
             4..7 if place.waits => Some(vec!["yield_now().await;".to_owned()]),
             7..9 if place.moves => self.moves(place),
@@ -37,6 +37,7 @@ impl Body<'_> {
             ]),
             24 => Some(self.item()),
             25 => self.shadow(),
+            26 | 27 => Some(self.odd(place)),
             _ => Some(bait(self.g)),
         };
         lines.extend(written.unwrap_or_default());
@@ -251,6 +252,44 @@ impl Body<'_> {
             ],
             _ => vec![format!("let _ = {made}.touch() + {other}.touch();")],
         }
+    }
+
+    /// What is written less often.
+    fn odd(&mut self, place: Place) -> Vec<String> {
+        let (name, made, other) = (self.g.fresh("odd"), self.g.made("o"), self.g.made("o"));
+        let lines: &[&str] = match self.g.random.below(10) {
+            0 => &["let (NAME, _) = (MADE, OTHER);", "NAME.touch();"],
+            1 => &["let NAME = &MADE;", "NAME.touch();"],
+            2 => &[
+                "let mut NAME = vec![MADE, OTHER];",
+                "while let Some(last) = NAME.pop() {",
+                "last.touch();",
+                "}",
+            ],
+            3 => &["let NAME = loop {", "break MADE;", "};", "NAME.touch();"],
+            4 if place.waits => &["tokio::join!(async { MADE.later().await; }, async { note(\"joined\") });"],
+            5 => &[
+                "#[cfg(any())]",
+                "note(\"never\");",
+                "#[allow(clippy::all)]",
+                "note(\"always\");",
+            ],
+            6 => &["note(const { 1 + 2 });"],
+            7 => &[
+                "match MADE {",
+                "NAME if NAME.touch() > 9 => note(\"long\"),",
+                "NAME => drop(NAME),",
+                "}",
+            ],
+            8 => &["let NAME;", "NAME = MADE;", "NAME.touch();"],
+            _ => &["let [NAME, ..] = [MADE, OTHER];", "NAME.touch();"],
+        };
+        let fill = |line: &&str| {
+            line.replace("NAME", &name)
+                .replace("MADE", &made)
+                .replace("OTHER", &other)
+        };
+        lines.iter().map(fill).collect()
     }
 
     fn item(&mut self) -> Vec<String> {

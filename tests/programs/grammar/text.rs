@@ -85,6 +85,9 @@ impl Function {
         let (keyword, arrow) = match self.form {
             Form::Async | Form::AsyncTrait { .. } => ("async ", self.answer.arrow()),
             Form::ImplFuture => ("", format!(" -> impl Future<Output = {output}>{bound}{lifetime}")),
+            Form::Boxed if self.by_alias && self.lifetime && !bound.is_empty() => {
+                ("", format!(" -> BoxFuture<'a, {output}>"))
+            }
             Form::Boxed => (
                 "",
                 format!(" -> Pin<Box<dyn Future<Output = {output}>{bound}{lifetime}>>"),

@@ -46,6 +46,8 @@ pub enum Fail {
     Own(u32),
 }
 
+pub type Reply<T> = Result<T, Fail>;
+
 impl From<Rejection> for Fail {
     fn from(_: Rejection) -> Self {
         Self::Refused

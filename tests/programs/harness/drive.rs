@@ -50,7 +50,7 @@ pub enum Settle {
     RefundOnError,
 }
 
-/// One limit of a function.
+/// One limit of a function that refuses.
 pub struct Rule {
     pub count: u32,
     pub cost: u32,

@@ -24,3 +24,5 @@ pub use self::answers::*;
 pub use self::drive::*;
 pub use self::record::*;
 pub use self::values::*;
+
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
