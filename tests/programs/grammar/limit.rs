@@ -43,7 +43,6 @@ pub struct Reach<'a> {
     pub bindings: &'a [Binding],
     /// How many attributes may be stacked.
     pub stacked: u64,
-    pub settles: bool,
     /// The number that `name` is made of.
     pub number: u64,
 }
@@ -127,14 +126,13 @@ pub fn limits(g: &mut Grammar, answer: &Answer, reach: Reach<'_>) -> Limits {
 fn rule(g: &mut Grammar, answer: &Answer, reach: Reach<'_>, used: &mut Vec<String>) -> (Vec<String>, Rule) {
     let cost = if g.one_in(6) { 2 } else { 1 };
     let count = cost + g.random.below(4 - cost);
-    let (mut arguments, algorithm_settles) = numbers(g, count);
+    let mut arguments = numbers(g, count);
     if cost == 2 {
         arguments.push(g.one_of(&["cost = 2", "cost = TWO", "cost = ONE + 1"]).to_owned());
     }
     let key = key(g, reach, used);
     arguments.push(format!("key = {key}"));
     let settle = match g.random.below(8) {
-        _ if !reach.settles || !algorithm_settles => Settle::Never,
         0 | 1 => Settle::ResetOnSuccess,
         2 => Settle::RefundOnSuccess,
         3 if answer.is_send() => Settle::RefundOnError,
@@ -165,13 +163,13 @@ fn rule(g: &mut Grammar, answer: &Answer, reach: Reach<'_>, used: &mut Vec<Strin
     (arguments, rule)
 }
 
-fn numbers(g: &mut Grammar, count: u64) -> (Vec<String>, bool) {
+fn numbers(g: &mut Grammar, count: u64) -> Vec<String> {
     let constant = ["", "ONE", "TWO", "THREE"][count as usize];
     let (count, hour) = match g.one_in(4) {
         true => (constant.to_owned(), g.one_of(&["HOUR", "Duration::from_secs(3_601)"])),
         false => (count.to_string(), "\"1h\""),
     };
-    let arguments = match g.random.below(6) {
+    match g.random.below(6) {
         0 | 1 => vec![count, hour.to_owned()],
         2 | 3 => vec![format!("count = {count}"), format!("window = {hour}")],
         4 => vec![
@@ -184,8 +182,7 @@ fn numbers(g: &mut Grammar, count: u64) -> (Vec<String>, bool) {
             format!("capacity = {count}"),
             format!("refill = {hour}"),
         ],
-    };
-    (arguments, true)
+    }
 }
 
 fn key(g: &mut Grammar, reach: Reach<'_>, used: &mut Vec<String>) -> String {

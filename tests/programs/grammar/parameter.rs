@@ -100,6 +100,11 @@ impl Parameter {
         }
     }
 
+    /// Whether a future that owns it has to say so by a lifetime.
+    pub fn is_captured(&self) -> bool {
+        self.borrows || self.generic.is_some() || self.ty.starts_with("impl")
+    }
+
     /// A parameter that borrows an owner for as long as the call.
     fn borrowing(mut self, owner: String) -> Self {
         self.owner = Some(owner);

@@ -4,7 +4,7 @@ use super::Grammar;
 use super::answer::Answer;
 use super::body::Body;
 use super::limit::{Limits, Reach, limits};
-use super::parameter::{self, Parameter};
+use super::parameter::{self, Binding, Parameter};
 use super::receiver::Receiver;
 use crate::case::Case;
 
@@ -33,6 +33,30 @@ pub enum Form {
     },
 }
 
+impl Place {
+    pub fn is_trait(self) -> bool {
+        matches!(
+            self,
+            Self::TraitMethod | Self::TraitImpl | Self::TraitDefault | Self::Trait
+        )
+    }
+
+    fn is_default(self) -> bool {
+        matches!(self, Self::TraitDefault | Self::Trait)
+    }
+
+    /// Whether the function is called on a type.
+    pub fn is_of_type(self) -> bool {
+        !matches!(self, Self::Free | Self::MacroTokens | Self::MacroFragments)
+    }
+}
+
+impl Form {
+    fn returns_future(self) -> bool {
+        matches!(self, Self::ImplFuture | Self::Boxed)
+    }
+}
+
 pub struct Function {
     pub place: Place,
     pub form: Form,
@@ -41,8 +65,8 @@ pub struct Function {
     pub parameters: Vec<Parameter>,
     pub limits: Limits,
     pub body: Vec<String>,
-    pub above: Vec<&'static str>,
-    pub below: Vec<&'static str>,
+    pub above: Option<&'static str>,
+    pub below: Option<&'static str>,
     pub visibility: &'static str,
     pub bounds_in_where: bool,
     pub lifetime: bool,
@@ -94,46 +118,18 @@ fn place_and_form(g: &mut Grammar) -> (Place, Form) {
 
 fn function(g: &mut Grammar, number: u64) -> Function {
     let (place, form) = place_and_form(g);
-    let returns_future = matches!(form, Form::ImplFuture | Form::Boxed);
-    let says_send = match form {
-        Form::AsyncTrait { .. } => true,
-        Form::Async => false,
-        _ => g.one_in(2),
-    };
-    g.send = says_send;
-    g.life = if returns_future { "'a " } else { "" };
-    g.refers = !returns_future;
-    g.bound = if returns_future { " + 'a" } else { "" };
-    let lends = !returns_future && !matches!(form, Form::AsyncTrait { .. }) && place != Place::MacroFragments;
+    let bound = set_up(g, form);
+    let lends = form == Form::Async && place != Place::MacroFragments;
     let opaque = form == Form::Async || (form == Form::ImplFuture && g.one_in(8));
-    let answer = Answer::new(g, opaque, lends, !returns_future);
-    let is_method = !matches!(place, Place::Free | Place::MacroTokens | Place::MacroFragments);
-    let receiver = (is_method && !g.one_in(8)).then(|| Receiver::new(g, matches!(form, Form::AsyncTrait { .. })));
-    let count = if g.one_in(12) { 8 } else { g.random.below(5) };
-    let mut parameters: Vec<Parameter> = (0..count).map(|_| parameter::parameter(g)).collect();
-    if answer.lends() {
-        parameters.push(parameter::lasting(g));
-    }
-    if is_trait(place) && !is_default(place) {
-        parameters.retain(|parameter| parameter.argument.is_some());
-    }
-    let bindings = parameters
-        .iter()
-        .filter(|parameter| parameter.argument.is_some())
-        .flat_map(|p| p.bindings.clone());
-    let mut scope: Vec<_> = bindings.collect();
-    scope.extend(
-        receiver
-            .iter()
-            .filter(|receiver| !(is_default(place) && receiver.borrows))
-            .map(|r| r.binding.clone()),
-    );
-    // A default body knows nothing of the type.
-    scope.retain(|binding| !(is_default(place) && binding.name == "self"));
+    let answer = Answer::new(g, opaque, lends, !form.returns_future());
+    let by_async_trait = matches!(form, Form::AsyncTrait { .. });
+    let receiver = (place.is_of_type() && !g.one_in(8)).then(|| Receiver::new(g, by_async_trait));
+    let parameters = parameters(g, place, &answer);
+    let scope = scope(place, receiver.as_ref(), &parameters);
     let reach = Reach {
+        // A name of the macro's own is not the one that it was given.
         bindings: if place == Place::MacroFragments { &[] } else { &scope },
         stacked: if place == Place::Trait { 1 } else { 3 },
-        settles: true,
         number,
     };
     let limits = limits(g, &answer, reach);
@@ -141,70 +137,80 @@ fn function(g: &mut Grammar, number: u64) -> Function {
     if form == Form::Async && place != Place::MacroFragments && g.one_in(15) {
         body.insert(0, "#![allow(unused_variables)]".to_owned());
     }
-    let neighbours: &[&str] = match form {
-        Form::Async => &[
-            "/// Documented.",
-            "#[allow(unused_variables)]",
-            "#[allow(clippy::all)]",
-            "#[inline]",
-            "#[cfg(all())]",
-            "#[instrument(skip_all)]",
-            "#[must_use]",
-            "#[cfg_attr(all(), doc = \"Documented.\")]",
-            "#[expect(unused_variables, reason = \"perhaps\")]",
-        ],
-        _ => &[
-            "/// Documented.",
-            "#[inline]",
-            "#[cfg(all())]",
-            "#[allow(unused_variables)]",
-            "#[must_use]",
-        ],
-    };
-    let some = |g: &mut Grammar| {
-        if g.one_in(5) {
-            vec![g.one_of(neighbours)]
-        } else {
-            Vec::new()
-        }
-    };
-    let (above, below) = (some(g), some(g));
+    let captures = parameters.iter().any(Parameter::is_captured) || receiver.iter().any(|receiver| receiver.borrows);
     Function {
         place,
         form,
+        lifetime: answer.lends() || (form.returns_future() && captures),
         answer,
-        lifetime: answer.lends()
-            || (returns_future
-                && (parameters
-                    .iter()
-                    .any(|p| p.borrows || p.generic.is_some() || p.ty.starts_with("impl"))
-                    || receiver.as_ref().is_some_and(|r| r.borrows))),
         receiver,
         parameters,
         limits,
         body,
-        above,
-        below,
-        visibility: if is_trait(place) {
+        above: neighbour(g, form),
+        below: neighbour(g, form),
+        visibility: if place.is_trait() {
             ""
         } else {
             g.one_of(&["", "", "pub ", "pub(crate) "])
         },
         bounds_in_where: g.one_in(3),
         by_alias: g.one_in(3),
-        bound: if says_send { " + Send" } else { "" },
+        bound,
     }
 }
 
-pub fn is_trait(place: Place) -> bool {
-    matches!(
-        place,
-        Place::TraitMethod | Place::TraitImpl | Place::TraitDefault | Place::Trait
-    )
+/// Sets what holds for all parts of a function of this form, and returns what a future that it names is bound by.
+fn set_up(g: &mut Grammar, form: Form) -> &'static str {
+    let says_send = form.returns_future() && g.one_in(2);
+    g.send = says_send || matches!(form, Form::AsyncTrait { .. });
+    g.refers = !form.returns_future();
+    (g.life, g.bound) = if form.returns_future() {
+        ("'a ", " + 'a")
+    } else {
+        ("", "")
+    };
+    if says_send { " + Send" } else { "" }
 }
 
-fn is_default(place: Place) -> bool {
-    matches!(place, Place::TraitDefault | Place::Trait)
+fn parameters(g: &mut Grammar, place: Place, answer: &Answer) -> Vec<Parameter> {
+    let count = if g.one_in(12) { 8 } else { g.random.below(5) };
+    let mut parameters: Vec<Parameter> = (0..count).map(|_| parameter::parameter(g)).collect();
+    if answer.lends() {
+        parameters.push(parameter::lasting(g));
+    }
+    if place.is_trait() && !place.is_default() {
+        parameters.retain(|parameter| parameter.argument.is_some());
+    }
+    parameters
+}
+
+/// What a body can use.
+fn scope(place: Place, receiver: Option<&Receiver>, parameters: &[Parameter]) -> Vec<Binding> {
+    let given = parameters.iter().filter(|parameter| parameter.argument.is_some());
+    let mut scope: Vec<Binding> = given.flat_map(|parameter| parameter.bindings.clone()).collect();
+    // A default body knows nothing of the type.
+    if !place.is_default() {
+        scope.extend(receiver.map(|receiver| receiver.binding.clone()));
+    }
+    scope
+}
+
+/// An attribute of others, or none.
+fn neighbour(g: &mut Grammar, form: Form) -> Option<&'static str> {
+    let all = [
+        "/// Documented.",
+        "#[inline]",
+        "#[cfg(all())]",
+        "#[allow(unused_variables)]",
+        "#[must_use]",
+        "#[allow(clippy::all)]",
+        "#[instrument(skip_all)]",
+        "#[cfg_attr(all(), doc = \"Documented.\")]",
+        "#[expect(unused_variables, reason = \"perhaps\")]",
+    ];
+    let usual = if form == Form::Async { &all[..] } else { &all[..5] };
+    g.one_in(5).then(|| g.one_of(usual))
 }
 
 impl Function {
@@ -213,7 +219,7 @@ impl Function {
     /// the attribute are mentioned before the body.
     fn drops_in_any_order(&self) -> bool {
         let moved = self.limits.settle() || self.answer.is_response();
-        let captured = matches!(self.form, Form::ImplFuture | Form::Boxed) || self.is_instrumented();
+        let captured = self.form.returns_future() || self.is_instrumented();
         (moved && self.parameters.iter().any(|parameter| parameter.leaves_unbound))
             || (captured && (moved || !self.limits.used.is_empty()))
     }

@@ -1,7 +1,7 @@
 //! The text of a function, with what it stands in and what calls it.
 
 use super::parameter::Parameter;
-use super::shape::{Form, Function, Place, is_trait};
+use super::shape::{Form, Function, Place};
 use crate::case::LIMIT;
 
 const HOST: &str = "\
@@ -242,15 +242,14 @@ impl Function {
             .iter()
             .filter_map(|parameter| parameter.argument.clone());
         let arguments = arguments.collect::<Vec<_>>().join(", ");
-        let is_method = !matches!(self.place, Place::Free | Place::MacroTokens | Place::MacroFragments);
         let called = match &self.receiver {
             Some(receiver) => {
                 lines.push("let mut host = Host { name: D::new(\"phost\"), n: 3 };".to_owned());
                 lines.extend(receiver.owner.map(str::to_owned));
                 format!("{}.f", receiver.argument)
             }
-            None if is_trait(self.place) => "<Host as Does>::f".to_owned(),
-            None if is_method => "Host::f".to_owned(),
+            None if self.place.is_trait() => "<Host as Does>::f".to_owned(),
+            None if self.place.is_of_type() => "Host::f".to_owned(),
             None => "f".to_owned(),
         };
         lines.push(format!("let call = {called}({arguments});"));
