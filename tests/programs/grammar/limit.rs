@@ -23,6 +23,8 @@ pub struct Rule {
 /// The attributes of one function, the outermost first.
 pub struct Limits {
     pub attributes: Vec<String>,
+    /// The attribute of the trait, where that has the numbers.
+    pub of_trait: Option<String>,
     pub rules: Vec<Rule>,
     pub skip_if: bool,
     pub deny_if: bool,
@@ -43,6 +45,8 @@ pub struct Reach<'a> {
     pub bindings: &'a [Binding],
     /// How many attributes may be stacked.
     pub stacked: u64,
+    /// Whether the numbers are those of the trait.
+    pub inherits: bool,
     /// The number that `name` is made of.
     pub number: u64,
 }
@@ -50,6 +54,7 @@ pub struct Reach<'a> {
 pub fn limits(g: &mut Grammar, answer: &Answer, reach: Reach<'_>) -> Limits {
     let mut limits = Limits {
         attributes: Vec::new(),
+        of_trait: None,
         rules: Vec::new(),
         skip_if: false,
         deny_if: false,
@@ -62,7 +67,12 @@ pub fn limits(g: &mut Grammar, answer: &Answer, reach: Reach<'_>) -> Limits {
     };
     let mut all = Vec::new();
     for _ in 0..stacked {
-        let (mut arguments, mut rule) = rule(g, answer, reach, &mut limits.used);
+        let (numbers, mut rule) = numbers(g);
+        let mut arguments = options(g, answer, reach, &mut rule, &mut limits.used);
+        match reach.inherits {
+            true => limits.of_trait = Some(format!("#[limit_per_time({})]", numbers.join(", "))),
+            false => arguments = [numbers, arguments].concat(),
+        }
         // The first refuses in any case, so that there is a refusal to compare.
         rule.observes = !all.is_empty() && g.one_in(5);
         if rule.observes {
@@ -123,53 +133,21 @@ pub fn limits(g: &mut Grammar, answer: &Answer, reach: Reach<'_>) -> Limits {
     limits
 }
 
-fn rule(g: &mut Grammar, answer: &Answer, reach: Reach<'_>, used: &mut Vec<String>) -> (Vec<String>, Rule) {
+/// The arguments that say how many calls are admitted.
+fn numbers(g: &mut Grammar) -> (Vec<String>, Rule) {
     let cost = if g.one_in(6) { 2 } else { 1 };
-    let count = cost + g.random.below(4 - cost);
-    let mut arguments = numbers(g, count);
-    if cost == 2 {
-        arguments.push(g.one_of(&["cost = 2", "cost = TWO", "cost = ONE + 1"]).to_owned());
-    }
-    let key = key(g, reach, used);
-    arguments.push(format!("key = {key}"));
-    let settle = match g.random.below(8) {
-        0 | 1 => Settle::ResetOnSuccess,
-        2 => Settle::RefundOnSuccess,
-        3 if answer.is_send() => Settle::RefundOnError,
-        _ => Settle::Never,
-    };
-    match settle {
-        Settle::Never => {}
-        Settle::ResetOnSuccess => arguments.push("reset_on_success".to_owned()),
-        Settle::RefundOnSuccess => arguments.push("refund_on_success".to_owned()),
-        Settle::RefundOnError => arguments.push("refund_on_error".to_owned()),
-    }
-    if g.one_in(10) {
-        arguments.push(
-            g.one_of(&[
-                "on_store_error = open",
-                "on_store_error = closed",
-                "on_store_error = local",
-            ])
-            .to_owned(),
-        );
-    }
     let rule = Rule {
-        count,
+        count: cost + g.random.below(4 - cost),
         cost,
-        settle,
+        settle: Settle::Never,
         observes: false,
     };
-    (arguments, rule)
-}
-
-fn numbers(g: &mut Grammar, count: u64) -> Vec<String> {
-    let constant = ["", "ONE", "TWO", "THREE"][count as usize];
+    let constant = ["", "ONE", "TWO", "THREE"][rule.count as usize];
     let (count, hour) = match g.one_in(4) {
         true => (constant.to_owned(), g.one_of(&["HOUR", "Duration::from_secs(3_601)"])),
-        false => (count.to_string(), "\"1h\""),
+        false => (rule.count.to_string(), "\"1h\""),
     };
-    match g.random.below(6) {
+    let arguments = match g.random.below(6) {
         0 | 1 => vec![count, hour.to_owned()],
         2 | 3 => vec![format!("count = {count}"), format!("window = {hour}")],
         4 => vec![
@@ -182,7 +160,35 @@ fn numbers(g: &mut Grammar, count: u64) -> Vec<String> {
             format!("capacity = {count}"),
             format!("refill = {hour}"),
         ],
+    };
+    (arguments, rule)
+}
+
+/// The other arguments of one limit.
+fn options(g: &mut Grammar, answer: &Answer, reach: Reach<'_>, rule: &mut Rule, used: &mut Vec<String>) -> Vec<String> {
+    let mut arguments = vec![format!("key = {}", key(g, reach, used))];
+    if rule.cost == 2 {
+        arguments.push(g.one_of(&["cost = 2", "cost = TWO", "cost = ONE + 1"]).to_owned());
     }
+    let (settle, argument) = match g.random.below(8) {
+        0 | 1 => (Settle::ResetOnSuccess, "reset_on_success"),
+        2 => (Settle::RefundOnSuccess, "refund_on_success"),
+        3 if answer.is_send() => (Settle::RefundOnError, "refund_on_error"),
+        _ => (Settle::Never, ""),
+    };
+    rule.settle = settle;
+    if settle != Settle::Never {
+        arguments.push(argument.to_owned());
+    }
+    if g.one_in(10) {
+        let modes = [
+            "on_store_error = open",
+            "on_store_error = closed",
+            "on_store_error = local",
+        ];
+        arguments.push(g.one_of(&modes).to_owned());
+    }
+    arguments
 }
 
 fn key(g: &mut Grammar, reach: Reach<'_>, used: &mut Vec<String>) -> String {

@@ -17,6 +17,8 @@ pub enum Place {
     TraitImpl,
     TraitDefault,
     Trait,
+    /// In an `impl` whose trait has the numbers.
+    Heir,
     /// Within the tokens of a macro, and made of its fragments.
     MacroTokens,
     MacroFragments,
@@ -37,7 +39,7 @@ impl Place {
     pub fn is_trait(self) -> bool {
         matches!(
             self,
-            Self::TraitMethod | Self::TraitImpl | Self::TraitDefault | Self::Trait
+            Self::TraitMethod | Self::TraitImpl | Self::TraitDefault | Self::Trait | Self::Heir
         )
     }
 
@@ -72,6 +74,8 @@ pub struct Function {
     pub lifetime: bool,
     /// Whether a boxed future goes by its usual name.
     pub by_alias: bool,
+    /// Whether something is done before a future is made.
+    pub does_before: bool,
     /// What an `impl Future` says of itself beside its output.
     pub bound: &'static str,
 }
@@ -103,12 +107,13 @@ fn place_and_form(g: &mut Grammar) -> (Place, Form) {
         TraitImpl,
         TraitDefault,
         Trait,
+        Heir,
         MacroTokens,
         MacroFragments,
     ]);
     let form = match (place, g.random.below(6)) {
         (MacroFragments, _) => Form::Async,
-        (TraitMethod | TraitImpl | TraitDefault | Trait, 0 | 1) => Form::AsyncTrait { above: g.one_in(2) },
+        (TraitMethod | TraitImpl | TraitDefault | Trait | Heir, 0 | 1) => Form::AsyncTrait { above: g.one_in(2) },
         (_, 0) => Form::ImplFuture,
         (_, 1) => Form::Boxed,
         _ => Form::Async,
@@ -129,7 +134,12 @@ fn function(g: &mut Grammar, number: u64) -> Function {
     let reach = Reach {
         // A name of the macro's own is not the one that it was given.
         bindings: if place == Place::MacroFragments { &[] } else { &scope },
-        stacked: if place == Place::Trait { 1 } else { 3 },
+        stacked: if matches!(place, Place::Trait | Place::Heir) {
+            1
+        } else {
+            3
+        },
+        inherits: place == Place::Heir,
         number,
     };
     let limits = limits(g, &answer, reach);
@@ -156,6 +166,7 @@ fn function(g: &mut Grammar, number: u64) -> Function {
         },
         bounds_in_where: g.one_in(3),
         by_alias: g.one_in(3),
+        does_before: !g.one_in(3),
         bound,
     }
 }

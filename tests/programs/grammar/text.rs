@@ -28,7 +28,7 @@ impl Function {
 
     /// Whether the attribute stands on the block that the function is in.
     fn on_block(&self) -> bool {
-        matches!(self.place, Place::Impl | Place::TraitImpl | Place::Trait)
+        matches!(self.place, Place::Impl | Place::TraitImpl | Place::Trait | Place::Heir)
     }
 
     fn generics(&self) -> (String, String) {
@@ -117,7 +117,9 @@ impl Function {
                 } else {
                     ("async move {", "}")
                 };
-                lines.extend(before);
+                if self.does_before {
+                    lines.extend(before);
+                }
                 lines.push(open.to_owned());
                 lines.extend(self.body.iter().cloned());
                 lines.push(close.to_owned());
@@ -152,10 +154,16 @@ impl Function {
                 let items = [other, self.written()].concat();
                 host.chain(limits(true)).chain(block("impl Host", items)).collect()
             }
-            Place::TraitMethod | Place::TraitImpl => {
-                let on_impl = self.place == Place::TraitImpl;
+            Place::TraitMethod | Place::TraitImpl | Place::Heir => {
+                let on_impl = self.place != Place::TraitMethod;
+                let of_trait = self
+                    .limits
+                    .of_trait
+                    .iter()
+                    .map(|attribute| format!("{LIMIT}{attribute}"));
                 let declared = vec![format!("{};", self.signature(true))];
                 let parts = [
+                    of_trait.collect(),
                     by_async_trait(false),
                     block("trait Does", declared),
                     by_async_trait(on_impl),
