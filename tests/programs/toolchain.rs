@@ -88,7 +88,10 @@ impl Toolchain {
             "programs",
             "--error-format=json",
         ]);
-        command.args(["-C", "debuginfo=0"]).arg("-o").arg(program);
+        command
+            .args(["-C", "debuginfo=0", "-C", "strip=symbols"])
+            .arg("-o")
+            .arg(program);
         for lint in LINTS {
             command.args(["-W", lint]);
         }

@@ -3,6 +3,7 @@
 mod answer;
 mod baits;
 mod body;
+mod host;
 mod limit;
 mod moves;
 mod parameter;

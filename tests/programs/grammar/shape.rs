@@ -3,6 +3,7 @@
 use super::Grammar;
 use super::answer::Answer;
 use super::body::Body;
+use super::host::Host;
 use super::limit::{Limits, Reach, limits};
 use super::parameter::{self, Binding, Parameter};
 use super::receiver::Receiver;
@@ -63,6 +64,7 @@ pub struct Function {
     pub place: Place,
     pub form: Form,
     pub answer: Answer,
+    pub host: Host,
     pub receiver: Option<Receiver>,
     pub parameters: Vec<Parameter>,
     pub limits: Limits,
@@ -153,6 +155,11 @@ fn function(g: &mut Grammar, number: u64) -> Function {
         form,
         lifetime: answer.lends() || (form.returns_future() && captures),
         answer,
+        host: if place.is_default() {
+            Host::PLAIN
+        } else {
+            g.one_of(&Host::ALL)
+        },
         receiver,
         parameters,
         limits,

@@ -4,19 +4,6 @@ use super::parameter::Parameter;
 use super::shape::{Form, Function, Place};
 use crate::case::LIMIT;
 
-const HOST: &str = "\
-#[allow(dead_code)]
-struct Host {
-name: D,
-n: u32,
-}
-#[allow(dead_code)]
-impl Host {
-fn key(&self) -> u32 {
-self.n
-}
-}";
-
 impl Function {
     fn limit_lines(&self) -> Vec<String> {
         self.limits
@@ -131,7 +118,7 @@ impl Function {
 
     /// The function in what it stands in.
     pub fn around(&self) -> Vec<String> {
-        let host = HOST.lines().map(str::to_owned);
+        let host = self.host.definition().into_iter();
         let block = |header: &str, lines: Vec<String>| {
             let mut all = vec![format!("{header} {{")];
             all.extend(lines);
@@ -149,10 +136,12 @@ impl Function {
             .to_vec();
         match self.place {
             Place::Free => [self.written(), self.idle()].concat(),
-            Place::Method => host.chain(block("impl Host", self.written())).collect(),
+            Place::Method => host.chain(block(&self.host.header(None), self.written())).collect(),
             Place::Impl => {
                 let items = [other, self.written()].concat();
-                host.chain(limits(true)).chain(block("impl Host", items)).collect()
+                host.chain(limits(true))
+                    .chain(block(&self.host.header(None), items))
+                    .collect()
             }
             Place::TraitMethod | Place::TraitImpl | Place::Heir => {
                 let on_impl = self.place != Place::TraitMethod;
@@ -167,7 +156,7 @@ impl Function {
                     by_async_trait(false),
                     block("trait Does", declared),
                     by_async_trait(on_impl),
-                    block("impl Does for Host", self.written()),
+                    block(&self.host.header(Some("Does")), self.written()),
                 ];
                 host.chain(parts.concat()).collect()
             }
@@ -182,7 +171,7 @@ impl Function {
                     by_async_trait(on_trait),
                     block(&format!("trait Does{sync}"), self.written()),
                     by_async_trait(false),
-                    block("impl Does for Host", Vec::new()),
+                    block(&self.host.header(Some("Does")), Vec::new()),
                 ];
                 host.chain(parts.concat()).collect()
             }
@@ -252,12 +241,12 @@ impl Function {
         let arguments = arguments.collect::<Vec<_>>().join(", ");
         let called = match &self.receiver {
             Some(receiver) => {
-                lines.push("let mut host = Host { name: D::new(\"phost\"), n: 3 };".to_owned());
+                lines.push(format!("let mut host = {};", self.host.value()));
                 lines.extend(receiver.owner.map(str::to_owned));
                 format!("{}.f", receiver.argument)
             }
-            None if self.place.is_trait() => "<Host as Does>::f".to_owned(),
-            None if self.place.is_of_type() => "Host::f".to_owned(),
+            None if self.place.is_trait() => format!("<{} as Does>::f", self.host.called()),
+            None if self.place.is_of_type() => format!("{}::f", self.host.called()),
             None => "f".to_owned(),
         };
         lines.push(format!("let call = {called}({arguments});"));
