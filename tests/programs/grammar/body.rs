@@ -71,7 +71,7 @@ impl Body<'_> {
 
     fn statements(&mut self, count: u64, place: Place, lines: &mut Vec<String>) {
         for _ in 0..count {
-            self.statement(place, lines);
+            lines.extend(self.statement(place));
         }
     }
 

@@ -127,7 +127,7 @@ fn function(g: &mut Grammar, number: u64) -> Function {
     let (place, form) = place_and_form(g);
     let bound = set_up(g, form);
     let lends = form == Form::Async && place != Place::MacroFragments;
-    let opaque = form == Form::Async || (form == Form::ImplFuture && g.one_in(8));
+    let opaque = form == Form::Async || (form == Form::ImplFuture && g.one_in(3));
     let answer = Answer::new(g, opaque, lends, !form.returns_future());
     let by_async_trait = matches!(form, Form::AsyncTrait { .. });
     let receiver = (place.is_of_type() && !g.one_in(8)).then(|| Receiver::new(g, by_async_trait));
@@ -172,7 +172,7 @@ fn function(g: &mut Grammar, number: u64) -> Function {
             g.one_of(&["", "", "pub ", "pub(crate) "])
         },
         bounds_in_where: g.one_in(3),
-        by_alias: g.one_in(3),
+        by_alias: g.one_in(2),
         does_before: !g.one_in(3),
         bound,
     }
@@ -228,7 +228,7 @@ fn neighbour(g: &mut Grammar, form: Form) -> Option<&'static str> {
         "#[expect(unused_variables, reason = \"perhaps\")]",
     ];
     let usual = if form == Form::Async { &all[..] } else { &all[..5] };
-    g.one_in(5).then(|| g.one_of(usual))
+    g.one_in(3).then(|| g.one_of(usual))
 }
 
 impl Function {

@@ -6,6 +6,9 @@ use super::baits::bait;
 use super::body::{Body, Place};
 use super::parameter::{Binding, Kind};
 
+/// How often another statement is tried where one cannot be written.
+const TRIES: u32 = 4;
+
 /// Lines around others.
 fn around(before: impl Into<String>, lines: Vec<String>, after: impl Into<String>) -> Vec<String> {
     let mut all = vec![before.into()];
@@ -15,8 +18,13 @@ fn around(before: impl Into<String>, lines: Vec<String>, after: impl Into<String
 }
 
 impl Body<'_> {
-    pub fn statement(&mut self, place: Place, lines: &mut Vec<String>) {
-        let written = match self.g.random.below(32) {
+    pub fn statement(&mut self, place: Place) -> Vec<String> {
+        // Not all can be written everywhere.
+        (0..TRIES).find_map(|_| self.one_of_all(place)).unwrap_or_default()
+    }
+
+    fn one_of_all(&mut self, place: Place) -> Option<Vec<String>> {
+        match self.g.random.below(32) {
             0..4 => self.uses(),
             4..7 if place.waits => Some(vec!["yield_now().await;".to_owned()]),
             7..9 if place.moves => self.moves(place),
@@ -39,8 +47,7 @@ impl Body<'_> {
             25 => self.shadow(),
             26 | 27 => Some(self.odd(place)),
             _ => Some(bait(self.g)),
-        };
-        lines.extend(written.unwrap_or_default());
+        }
     }
 
     fn uses(&mut self) -> Option<Vec<String>> {
