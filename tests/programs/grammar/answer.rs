@@ -157,14 +157,14 @@ impl Answer {
             out => out,
         };
         let named = g.one_of(&[Out::Number, Out::Unit, Out::Drop, Out::Text]);
-        let form = match g.random.below(12) {
+        let form = match g.random.below(13) {
             0..5 => Form::Result(out, "Fail"),
             5 => Form::Result(out, "Heavy"),
             6 => Form::Result(out, "Box<dyn Error + Send + Sync>"),
             7 if !g.send => Form::Result(out, "Box<dyn Error>"),
             8 => Form::Option(g.one_of(&[Out::Number, Out::Drop, Out::Text])),
             9 => Form::Value(named),
-            10 if opaque => Form::Opaque(g.random.below(4)),
+            10 | 11 if opaque => Form::Opaque(g.random.below(4)),
             10 => Form::Response,
             _ => Form::Result(named, "Fail"),
         };

@@ -5,7 +5,7 @@ use super::answer::Answer;
 use super::body::Body;
 use super::host::Host;
 use super::limit::{Limits, Reach, limits};
-use super::parameter::{self, Binding, Parameter};
+use super::parameter::{self, Binding, Kind, Parameter, State};
 use super::receiver::Receiver;
 use crate::case::Case;
 
@@ -76,8 +76,8 @@ pub struct Function {
     pub lifetime: bool,
     /// Whether a boxed future goes by its usual name.
     pub by_alias: bool,
-    /// Whether something is done before a future is made.
-    pub does_before: bool,
+    /// What is done before a future is made.
+    pub before: Vec<String>,
     /// What an `impl Future` says of itself beside its output.
     pub bound: &'static str,
 }
@@ -127,12 +127,12 @@ fn function(g: &mut Grammar, number: u64) -> Function {
     let (place, form) = place_and_form(g);
     let bound = set_up(g, form);
     let lends = form == Form::Async && place != Place::MacroFragments;
-    let opaque = form == Form::Async || (form == Form::ImplFuture && g.one_in(3));
+    let opaque = form == Form::Async || (form == Form::ImplFuture && g.one_in(2));
     let answer = Answer::new(g, opaque, lends, !form.returns_future());
     let by_async_trait = matches!(form, Form::AsyncTrait { .. });
     let receiver = (place.is_of_type() && !g.one_in(8)).then(|| Receiver::new(g, by_async_trait));
     let parameters = parameters(g, place, &answer);
-    let scope = scope(place, receiver.as_ref(), &parameters);
+    let mut scope = scope(place, receiver.as_ref(), &parameters);
     let reach = Reach {
         // A name of the macro's own is not the one that it was given.
         bindings: if place == Place::MacroFragments { &[] } else { &scope },
@@ -145,6 +145,7 @@ fn function(g: &mut Grammar, number: u64) -> Function {
         number,
     };
     let limits = limits(g, &answer, reach);
+    let before = before(g, &mut scope, &limits.used);
     let mut body = Body { g, answer, scope }.write(&limits.used);
     if form == Form::Async && place != Place::MacroFragments && g.one_in(15) {
         body.insert(0, "#![allow(unused_variables)]".to_owned());
@@ -173,7 +174,7 @@ fn function(g: &mut Grammar, number: u64) -> Function {
         },
         bounds_in_where: g.one_in(3),
         by_alias: g.one_in(2),
-        does_before: !g.one_in(3),
+        before,
         bound,
     }
 }
@@ -212,6 +213,20 @@ fn scope(place: Place, receiver: Option<&Receiver>, parameters: &[Parameter]) ->
         scope.extend(receiver.map(|receiver| receiver.binding.clone()));
     }
     scope
+}
+
+/// What a function that returns a future does before it makes it.
+fn before(g: &mut Grammar, scope: &mut [Binding], used: &[String]) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !g.refers && g.one_in(2) {
+        lines.extend(["note(\"before\");", "let early = D::new(\"early\");"].map(str::to_owned));
+        let ends = |binding: &&mut Binding| binding.kind == Kind::Drop && !used.contains(&binding.name);
+        if let Some(binding) = scope.iter_mut().find(ends) {
+            lines.push(format!("drop({});", binding.name));
+            binding.state = State::Gone;
+        }
+    }
+    lines
 }
 
 /// An attribute of others, or none.

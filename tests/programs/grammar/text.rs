@@ -92,10 +92,6 @@ impl Function {
         }
         lines.extend(self.below.iter().map(|line| (*line).to_owned()));
         lines.push(format!("{} {{", self.signature(false)));
-        let before = [
-            "note(\"before\");".to_owned(),
-            "let early = D::new(\"early\");".to_owned(),
-        ];
         match self.form {
             Form::Async | Form::AsyncTrait { .. } => lines.extend(self.body.iter().cloned()),
             form => {
@@ -104,9 +100,7 @@ impl Function {
                 } else {
                     ("async move {", "}")
                 };
-                if self.does_before {
-                    lines.extend(before);
-                }
+                lines.extend(self.before.iter().cloned());
                 lines.push(open.to_owned());
                 lines.extend(self.body.iter().cloned());
                 lines.push(close.to_owned());
