@@ -3,7 +3,7 @@
 use super::body::{Body, Place};
 use super::parameter::{Binding, Kind, State};
 
-fn is_owned(binding: &Binding) -> bool {
+pub fn is_owned(binding: &Binding) -> bool {
     matches!(
         binding.kind,
         Kind::Drop | Kind::Pair | Kind::Tuple | Kind::Boxed | Kind::Generic | Kind::Text | Kind::Items | Kind::Counted

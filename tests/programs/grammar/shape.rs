@@ -5,7 +5,8 @@ use super::answer::Answer;
 use super::body::Body;
 use super::host::Host;
 use super::limit::{Limits, Reach, limits};
-use super::parameter::{self, Binding, Kind, Parameter, State};
+use super::moves::is_owned;
+use super::parameter::{self, Binding, Parameter, State};
 use super::receiver::Receiver;
 use crate::case::Case;
 
@@ -220,10 +221,10 @@ fn before(g: &mut Grammar, scope: &mut [Binding], used: &[String]) -> Vec<String
     let mut lines = Vec::new();
     if !g.refers && g.one_in(2) {
         lines.extend(["note(\"before\");", "let early = D::new(\"early\");"].map(str::to_owned));
-        let ends = |binding: &&mut Binding| binding.kind == Kind::Drop && !used.contains(&binding.name);
+        let ends = |binding: &&mut Binding| is_owned(binding) && !used.contains(&binding.name);
         if let Some(binding) = scope.iter_mut().find(ends) {
             lines.push(format!("drop({});", binding.name));
-            binding.state = State::Gone;
+            (binding.state, binding.mutable) = (State::Gone, false);
         }
     }
     lines
