@@ -3,16 +3,19 @@
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote};
 use syn::parse::{ParseStream, Parser as _};
-use syn::{Attribute, Error, ItemImpl, ItemTrait, Path, Result, Token, Visibility};
+use syn::{Error, ItemImpl, ItemTrait, Path, Result, Signature, Token, Visibility};
 
+use crate::attrs::{Attr, Stacked, variants};
 use crate::error::Errors;
 use crate::expand;
+use crate::future::returns_future;
+use crate::groups::{Depth, rebuilt, visible};
 use crate::model::{Model, Rules};
-use crate::target::{self, Stacked, Target, starts_function};
+use crate::target::Target;
 
 /// An `impl` block or a trait.
 pub(crate) struct Items {
-    attrs: Vec<Attribute>,
+    attrs: Vec<Attr>,
     /// All between them and the braces.
     header: TokenStream,
     body: Group,
@@ -26,16 +29,26 @@ enum Kind {
 }
 
 /// One item in the braces.
-enum Inner {
+struct Inner {
+    attrs: Vec<Attr>,
+    /// All that follows them.
+    tokens: TokenStream,
+    kind: InnerKind,
+}
+
+enum InnerKind {
     /// A function with a body.
     Function(Box<Target>),
-    Other(TokenStream),
+    /// A call of the macro by this path.
+    MacroCall(Path),
+    /// A constant, a type, a function without a body.
+    Other,
 }
 
 impl Items {
     /// The item, if it is one of these.
     pub(crate) fn new(item: &TokenStream) -> Option<Self> {
-        let mut tokens: Vec<TokenTree> = item.clone().into_iter().collect();
+        let mut tokens: Vec<TokenTree> = visible(item.clone(), Depth::Top).into_iter().collect();
         let Some(TokenTree::Group(body)) = tokens.pop() else {
             return None;
         };
@@ -43,11 +56,12 @@ impl Items {
             return None;
         }
         let header: TokenStream = tokens.into_iter().collect();
-        let apart = |input: ParseStream<'_>| Ok((input.call(Attribute::parse_outer)?, input.parse::<TokenStream>()?));
+        let apart = |input: ParseStream<'_>| Ok((Attr::parse_outer(input)?, input.parse::<TokenStream>()?));
         let (attrs, header) = apart.parse2(header).ok()?;
-        let kind = if let Ok(item) = syn::parse2::<ItemImpl>(quote!(#header {})) {
+        let parsed = visible(header.clone(), Depth::All);
+        let kind = if let Ok(item) = syn::parse2::<ItemImpl>(quote!(#parsed {})) {
             Kind::Impl(item.trait_.map(|(path, _)| path))
-        } else if syn::parse2::<ItemTrait>(quote!(#header {})).is_ok() {
+        } else if syn::parse2::<ItemTrait>(quote!(#parsed {})).is_ok() {
             Kind::Trait
         } else {
             return None;
@@ -62,7 +76,7 @@ impl Items {
 
     /// Takes the attributes of ours off that stand below. A trait has none: it would not know whose numbers to tell.
     pub(crate) fn take_stacked(&mut self) -> Result<Vec<Stacked>> {
-        let stacked = target::take_stacked(&mut self.attrs);
+        let stacked = Stacked::take(&mut self.attrs);
         match (&self.kind, stacked.first()) {
             (Kind::Trait, Some(second)) => Err(Error::new(
                 second.span,
@@ -82,34 +96,18 @@ impl Items {
 
     /// Limits every async function that has no attribute of its own: the nearest wins.
     pub(crate) fn limit(self, rules: &Rules) -> Result<TokenStream> {
-        let inner = inner_items.parse2(self.body.stream())?;
-        let mut errors = Errors::default();
-        let mut body = TokenStream::new();
-        if let (Kind::Impl(None), false) = (&self.kind, inner.iter().any(Inner::is_async)) {
+        let (inner_attrs, inner) = self.inner()?;
+        if let (Kind::Impl(None), false) = (&self.kind, inner.iter().any(Inner::may_be_limited)) {
             let place = self.header.into_iter().next();
             return Err(Error::new_spanned(
                 place,
                 "nothing in this `impl` is async, so there is nothing to limit: leave out `limit_per_time`",
             ));
         }
+        let mut errors = Errors::default();
+        let mut body = inner_attrs;
         for item in inner {
-            match item {
-                Inner::Other(tokens) => body.extend(tokens),
-                Inner::Function(mut target) => {
-                    let stacked = target.stacked();
-                    if let Some(exempt) = stacked.iter().find(|own| own.is_exempt()) {
-                        if stacked.len() > 1 {
-                            errors.push(exempt.both_limited_and_exempt());
-                        }
-                        target.take_stacked();
-                        target.to_tokens(&mut body);
-                    } else if !stacked.is_empty() || !target.is_async() {
-                        target.to_tokens(&mut body);
-                    } else if let Some(model) = errors.take(Model::new(rules.clone(), *target)) {
-                        body.extend(errors.take(expand::function(model)));
-                    }
-                }
-            }
+            body.extend(errors.take(item.limited(rules)));
         }
         if matches!(self.kind, Kind::Trait) {
             body.extend(expand::policy_of_trait(rules));
@@ -120,17 +118,11 @@ impl Items {
     /// The item where its attribute is wrong: without what would only tell of that again, and with what the `impl`s of a trait
     /// look for.
     pub(crate) fn unlimited(mut self) -> Result<TokenStream> {
-        target::take_stacked(&mut self.attrs);
-        let mut body = TokenStream::new();
-        for item in inner_items.parse2(self.body.stream())? {
-            match item {
-                Inner::Other(tokens) => body.extend(tokens),
-                Inner::Function(mut target) => {
-                    if target.stacked().iter().any(Stacked::is_exempt) {
-                        target.take_stacked();
-                    }
-                    target.to_tokens(&mut body);
-                }
+        Stacked::take(&mut self.attrs);
+        let (mut body, inner) = self.inner()?;
+        for item in inner {
+            for attrs in variants(&item.attrs)? {
+                body.extend(item.untouched(attrs));
             }
         }
         if matches!(self.kind, Kind::Trait) {
@@ -139,45 +131,124 @@ impl Items {
         Ok(self.with(body))
     }
 
+    /// The inner attributes, and the items.
+    fn inner(&self) -> Result<(TokenStream, Vec<Inner>)> {
+        let inner = |input: ParseStream<'_>| {
+            let attrs = input.call(syn::Attribute::parse_inner)?;
+            let mut items = Vec::new();
+            while !input.is_empty() {
+                items.push(Inner::parse(input)?);
+            }
+            Ok((quote!(#(#attrs)*), items))
+        };
+        inner.parse2(visible(self.body.stream(), Depth::Top))
+    }
+
     fn with(self, body: TokenStream) -> TokenStream {
         let Self { attrs, header, .. } = self;
-        let mut group = Group::new(Delimiter::Brace, body);
-        group.set_span(self.body.span());
-        quote!(#(#attrs)* #header #group)
+        let body = rebuilt(&self.body, body);
+        quote!(#(#attrs)* #header #body)
     }
 }
 
 impl Inner {
-    fn is_async(&self) -> bool {
-        matches!(self, Self::Function(target) if target.is_async())
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let attrs = Attr::parse_outer(input)?;
+        let (tokens, kind) = if let Some(tokens) = function(input)? {
+            let target = Target::new(quote!(#(#attrs)* #tokens))?;
+            (tokens, InnerKind::Function(Box::new(target)))
+        } else {
+            let called = input.fork();
+            let path = called.call(Path::parse_mod_style);
+            let kind = match path {
+                Ok(path) if called.peek(Token![!]) => InnerKind::MacroCall(path),
+                _ => InnerKind::Other,
+            };
+            (other(input)?, kind)
+        };
+        Ok(Self { attrs, tokens, kind })
+    }
+
+    /// The item under the rules of the block, unless it has rules of its own or is exempt.
+    fn limited(&self, rules: &Rules) -> Result<TokenStream> {
+        let mut errors = Errors::default();
+        let mut tokens = TokenStream::new();
+        for attrs in variants(&self.attrs)? {
+            let stacked = Stacked::among(&attrs);
+            let exempt = stacked.iter().find(|own| own.is_exempt());
+            if let (Some(exempt), true) = (exempt, stacked.len() > 1) {
+                errors.push(exempt.both_limited_and_exempt());
+            }
+            tokens.extend(match stacked.is_empty() {
+                true => errors.take(self.under(rules, attrs)),
+                false => Some(self.untouched(attrs)),
+            });
+        }
+        errors.finish(tokens)
+    }
+
+    fn under(&self, rules: &Rules, attrs: Vec<Attr>) -> Result<TokenStream> {
+        match &self.kind {
+            InnerKind::Function(target) if target.is_async() => {
+                let target = Target {
+                    attrs,
+                    ..Target::clone(target)
+                };
+                expand::function(Model::new(rules.clone(), target)?)
+            }
+            InnerKind::Function(target) if returns_future(&target.body) => {
+                Err(target.hides_its_future("or put `#[limit_per_time(exempt)]` on it"))
+            }
+            InnerKind::MacroCall(path) => Err(Error::new_spanned(
+                path,
+                format_args!(
+                    "`limit_per_time` cannot see the functions that `{0}!` expands to: put it on each of them, and \
+                     `#[limit_per_time(exempt)]` on `{0}!`",
+                    path.segments
+                        .last()
+                        .map(|last| last.ident.to_string())
+                        .unwrap_or_default()
+                ),
+            )),
+            _ => Ok(self.untouched(attrs)),
+        }
+    }
+
+    /// The tokens that were written, without an attribute that only says to leave them so.
+    fn untouched(&self, mut attrs: Vec<Attr>) -> TokenStream {
+        if Stacked::among(&attrs).iter().any(Stacked::is_exempt) {
+            Stacked::take(&mut attrs);
+        }
+        let tokens = &self.tokens;
+        quote!(#(#attrs)* #tokens)
+    }
+
+    fn may_be_limited(&self) -> bool {
+        match &self.kind {
+            InnerKind::Function(target) => target.is_async() || returns_future(&target.body),
+            InnerKind::MacroCall(_) => true,
+            InnerKind::Other => false,
+        }
     }
 }
 
-fn inner_items(input: ParseStream<'_>) -> Result<Vec<Inner>> {
-    let inner_attrs = input.call(Attribute::parse_inner)?;
-    let mut items = vec![Inner::Other(quote!(#(#inner_attrs)*))];
-    while !input.is_empty() {
-        items.push(match has_body(input) {
-            true => Inner::Function(Box::new(input.parse()?)),
-            false => Inner::Other(other(input)?),
-        });
-    }
-    Ok(items)
-}
-
-/// Whether a function with a body comes next.
-fn has_body(input: ParseStream<'_>) -> bool {
+/// The tokens of a function with a body, if one comes next.
+fn function(input: ParseStream<'_>) -> Result<Option<TokenStream>> {
     let ahead = input.fork();
     let header = |input: ParseStream<'_>| -> Result<bool> {
-        input.call(Attribute::parse_outer)?;
         input.parse::<Visibility>()?;
-        if !starts_function(input) {
-            return Ok(false);
-        }
-        input.parse::<syn::Signature>()?;
+        input.parse::<Signature>()?;
         Ok(input.peek(syn::token::Brace))
     };
-    header(&ahead).unwrap_or(false)
+    if !header(&ahead).unwrap_or(false) {
+        return Ok(None);
+    }
+    let mut tokens = TokenStream::new();
+    while input.cursor() != ahead.cursor() {
+        input.parse::<TokenTree>()?.to_tokens(&mut tokens);
+    }
+    input.parse::<TokenTree>()?.to_tokens(&mut tokens);
+    Ok(Some(tokens))
 }
 
 /// The tokens of an item that is no function with a body: up to a semicolon, or to braces that are not followed by one.

@@ -6,11 +6,15 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod attrs;
+mod constants;
 mod error;
 mod expand;
 mod future;
+mod groups;
 mod items;
 mod model;
+mod neighbours;
 mod params;
 mod ret;
 mod slot;

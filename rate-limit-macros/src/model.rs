@@ -1,20 +1,21 @@
 //! What is meant: the arguments and the function together, checked.
 
+mod policy;
+
 use proc_macro2::Span;
 use syn::spanned::Spanned as _;
 use syn::{Error, Expr, Ident, LitStr, Path, Result};
 
-use crate::args::{Algorithm, Args, Count, OnStoreError, Window};
+use self::policy::policy;
+pub(crate) use self::policy::{Numbers, OwnPolicy, Policy};
+use crate::args::{Args, OnStoreError};
+use crate::constants;
 use crate::error::Errors;
 use crate::future::{self, FutureBody};
 use crate::ret::Ret;
 use crate::slot::Slot;
 use crate::target::Target;
-use crate::window;
 
-/// The count and the window of a policy that names neither.
-const DEFAULT_COUNT: u32 = 5;
-const DEFAULT_WINDOW: u64 = 60_000_000;
 /// How many rules a call takes.
 const MAX_RULES: usize = 8;
 
@@ -45,28 +46,6 @@ pub(crate) struct Rule {
     pub(crate) observe: bool,
     pub(crate) on_store_error: Option<OnStoreError>,
     pub(crate) settle: Option<Settle>,
-}
-
-#[derive(Clone)]
-pub(crate) enum Policy {
-    Own(Box<OwnPolicy>),
-    /// That of the limiter by this name.
-    Named(LitStr),
-    /// That of the trait.
-    OfTrait(Path),
-}
-
-#[derive(Clone)]
-pub(crate) struct OwnPolicy {
-    pub(crate) numbers: Numbers,
-    pub(crate) block: Option<Window>,
-}
-
-#[derive(Clone)]
-pub(crate) enum Numbers {
-    SlidingWindow(Count, Window),
-    FixedWindow(Count, Window),
-    TokenBucket(Count, Window),
 }
 
 /// How a rule settles a call.
@@ -275,99 +254,13 @@ fn settle(args: &Args) -> Result<Option<Settle>> {
     }
 }
 
-fn policy(args: Args, of: Option<&Path>) -> Result<Policy> {
-    let numbers = [
-        ("count", args.count.span()),
-        ("window", args.window.span()),
-        ("algorithm", args.algorithm.span()),
-        ("capacity", args.capacity.span()),
-        ("refill", args.refill.span()),
-        ("block", args.block.span()),
-    ];
-    let given = numbers.iter().find_map(|(name, span)| Some((name, (*span)?)));
-    match (args.policy.value(), given, of) {
-        (Some(_), Some((name, span)), _) => {
-            return Err(Error::new(
-                span,
-                format_args!(
-                    "the numbers of a named policy come from the configuration: leave out `{name}`, or leave out `policy`"
-                ),
-            ));
-        }
-        (Some(name), None, _) => return Ok(Policy::Named(name)),
-        (None, None, Some(of)) => return Ok(Policy::OfTrait(of.clone())),
-        _ => {}
-    }
-    let (algorithm_span, capacity_span) = (args.algorithm.span(), args.capacity.span());
-    let algorithm = args.algorithm.value().unwrap_or(Algorithm::SlidingWindow);
-    let numbers = match algorithm {
-        Algorithm::TokenBucket => {
-            if let Some(span) = args.count.span().or(args.window.span()) {
-                return Err(Error::new(
-                    span,
-                    "a token bucket has no count and no window: write `capacity = 3, refill = \"50s\"`",
-                ));
-            }
-            match (args.capacity.value(), args.refill.value()) {
-                (Some(capacity), Some(refill)) => {
-                    fills_in_time(&capacity, &refill, capacity_span)?;
-                    Numbers::TokenBucket(capacity, refill)
-                }
-                _ => {
-                    return Err(Error::new(
-                        algorithm_span.unwrap_or_else(Span::call_site),
-                        "a token bucket needs both its numbers: write `capacity = 3, refill = \"50s\"`",
-                    ));
-                }
-            }
-        }
-        windows => {
-            if let Some(span) = args.capacity.span().or(args.refill.span()) {
-                return Err(Error::new(
-                    span,
-                    "only a token bucket has a capacity and a refill: add `algorithm = token_bucket`, or write `count` and \
-                     `window`",
-                ));
-            }
-            let count = args.count.value().unwrap_or(Count::Number(DEFAULT_COUNT));
-            let window = args.window.value().unwrap_or(Window::Micros(DEFAULT_WINDOW));
-            match windows {
-                Algorithm::FixedWindow => Numbers::FixedWindow(count, window),
-                _ => Numbers::SlidingWindow(count, window),
-            }
-        }
-    };
-    Ok(Policy::Own(Box::new(OwnPolicy {
-        numbers,
-        block: args.block.value(),
-    })))
-}
-
-/// Whether a bucket of two literals fills within the longest time there is. Of constants the compiler finds out.
-fn fills_in_time(capacity: &Count, refill: &Window, span: Option<Span>) -> Result<()> {
-    match (capacity, refill) {
-        (Count::Number(capacity), Window::Micros(refill))
-            if refill
-                .checked_mul(u64::from(*capacity))
-                .is_none_or(|whole| whole > window::MAX) =>
-        {
-            Err(Error::new(
-                span.unwrap_or_else(Span::call_site),
-                "a bucket fills within 36,500 days: write a smaller capacity or a shorter refill",
-            ))
-        }
-        _ => Ok(()),
-    }
-}
-
 fn key(args: &Args, settle: Option<Settle>) -> Result<Vec<Expr>> {
     let resets = settle.filter(|settle| settle.on == SettleOn::ResetOnSuccess);
     let Some(key) = args.key.clone().value() else {
         return match resets {
             Some(Settle { span, .. }) => Err(Error::new(
                 span,
-                "whose record a success clears is missing: write `key = ..` with the account that is tried, as in \
-                 `key = form.user_id`",
+                "`reset_on_success` needs a key: write `key = ..` with the account that is tried, as in `key = form.user_id`",
             )),
             None => Ok(Vec::new()),
         };
@@ -377,7 +270,7 @@ fn key(args: &Args, settle: Option<Settle>) -> Result<Vec<Expr>> {
     if parts.is_empty() {
         return Err(Error::new(
             span,
-            "`()` names nobody: for one counter that all callers share, say so with a constant, as in `key = \"everybody\"`",
+            "`()` is not a key: for one counter that all callers share write a constant, as in `key = \"everybody\"`",
         ));
     }
     Ok(parts)
@@ -405,9 +298,10 @@ pub(crate) struct Model {
 impl Model {
     pub(crate) fn new(rules: Rules, target: Target) -> Result<Self> {
         target.check()?;
+        constants::check(&rules.rules, &target.sig.inputs)?;
         let (ret, future) = match (target.sig.asyncness, future::output(&target.sig.output)) {
             (None, Some(output)) => {
-                let future = FutureBody::new(&target.sig, target.body.clone())?;
+                let future = FutureBody::new(&target.sig, &target.body)?;
                 (Ret::of(&output), Some(future))
             }
             _ => (Ret::new(&target.sig.output), None),
@@ -422,6 +316,16 @@ impl Model {
             future,
         })
     }
+
+    /// Whether the body's own value and a refusal are two types, made one. With `on_limit` they are one already.
+    pub(crate) fn is_beside_a_refusal(&self) -> bool {
+        self.rules.on_limit.is_none() && matches!(self.ret, Ret::Response | Ret::Responder)
+    }
+
+    /// Whether something stands around the body, so that its check is within it.
+    pub(crate) fn is_wrapped(&self) -> bool {
+        self.rules.settles() || self.is_beside_a_refusal()
+    }
 }
 
 /// What the compiler could not say in our words.
@@ -431,14 +335,14 @@ fn holds_a_refusal(ret: &Ret, target: &Target) -> Result<()> {
         Ret::Unit => Err(Error::new(
             name.span(),
             format_args!(
-                "`{name}` returns nothing, so a call over the limit has nothing to say so with: return a `Result` whose \
-                 error implements `From<rate_limit::Rejection>`, or add `on_limit = |_| ()`"
+                "`{name}` returns nothing, so its callers cannot tell a refused call: return a `Result` whose error implements \
+                 `From<rate_limit::Rejection>`, or write `on_limit = |_| ()`"
             ),
         )),
         Ret::Opaque(ty) => Err(Error::new_spanned(
             ty,
             "this `impl Trait` cannot hold a refusal: return a `Result` whose error implements \
-             `From<rate_limit::Rejection>`, or say what to return instead: `on_limit = |rejection| value`",
+             `From<rate_limit::Rejection>`, or write `on_limit = |rejection| value`",
         )),
         Ret::Response | Ret::Responder | Ret::Named(_) => Ok(()),
     }

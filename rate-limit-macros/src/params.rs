@@ -1,7 +1,9 @@
 //! The parameters of a function, and what their patterns bind.
 
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens as _, format_ident, quote, quote_spanned};
+use std::collections::BTreeSet;
+
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::{format_ident, quote, quote_spanned};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, FnArg, Pat, PatParen, PatType, Token};
@@ -25,62 +27,125 @@ pub(crate) fn name_ignored(inputs: &mut Punctuated<FnArg, Token![,]>) {
 }
 
 /// Statements that mention every binding, the last first: a block that owns them then drops them in the order in
-/// which the function would have.
-pub(crate) fn mentions(inputs: &Punctuated<FnArg, Token![,]>) -> TokenStream {
+/// which the function would have. `words` are those of the body and of the attribute.
+pub(crate) fn mentions(inputs: &Punctuated<FnArg, Token![,]>, words: &Words) -> TokenStream {
+    all_mentioned(&bindings(inputs), |name| words.has(name))
+}
+
+/// The names that the parameters bind, `self` too.
+pub(crate) fn names(inputs: &Punctuated<FnArg, Token![,]>) -> Vec<String> {
+    let bindings = bindings(inputs);
+    bindings.iter().map(|binding| binding.name.to_string()).collect()
+}
+
+fn bindings(inputs: &Punctuated<FnArg, Token![,]>) -> Vec<Binding> {
     let mut bindings = Vec::new();
     for input in inputs {
         match input {
             FnArg::Receiver(receiver) => bindings.push(Binding {
-                cfgs: cfgs(&receiver.attrs),
-                name: receiver.self_token.to_token_stream(),
+                cfgs: with_path(&receiver.attrs, &["cfg"]),
+                lints: Vec::new(),
+                name: Ident::new("self", receiver.self_token.span),
             }),
-            FnArg::Typed(typed) => collect(&typed.pat, &cfgs(&typed.attrs), &mut bindings),
+            FnArg::Typed(typed) => {
+                let (cfgs, lints) = (with_path(&typed.attrs, &["cfg"]), with_path(&typed.attrs, LINTS));
+                collect(&typed.pat, &cfgs, &lints, &mut bindings);
+            }
         }
     }
-    let mentions = bindings.iter().rev().map(|Binding { cfgs, name }| {
+    bindings
+}
+
+/// As [`mentions`], of what these patterns bind.
+pub(crate) fn mentions_of<'a>(pats: impl Iterator<Item = &'a Pat>) -> TokenStream {
+    let mut bindings = Vec::new();
+    for pat in pats {
+        collect(pat, &[], &[], &mut bindings);
+    }
+    all_mentioned(&bindings, |_| true)
+}
+
+fn all_mentioned(bindings: &[Binding], is_used: impl Fn(&str) -> bool) -> TokenStream {
+    let mentions = bindings.iter().rev().map(|Binding { cfgs, lints, name }| {
+        let text = name.to_string();
         // A name that starts so says that it is not used.
-        let allow = name
-            .to_string()
-            .starts_with('_')
-            .then(|| quote!(#[allow(clippy::used_underscore_binding)]));
-        quote_spanned!(Span::mixed_site()=> #(#cfgs)* #allow let _ = &#name;)
+        let says_unused = text.starts_with('_');
+        let allow = says_unused.then(|| quote!(#[allow(clippy::used_underscore_binding)]));
+        // The mention is a use, so a binding of this name that has none tells of the parameter.
+        let unused = (!says_unused && text != "self" && !is_used(&text))
+            .then(|| quote_spanned!(Span::mixed_site()=> #(#cfgs)* { #(#lints)* let #name = (); }));
+        quote_spanned!(Span::mixed_site()=> #(#cfgs)* #allow let _ = &#name; #unused)
     });
     quote_spanned!(Span::mixed_site()=> #(#mentions)*)
 }
 
+/// The words that stand in tokens, in their text too, where formatting macros have names.
+pub(crate) struct Words(BTreeSet<String>);
+
+impl Words {
+    pub(crate) fn of(tokens: TokenStream) -> Self {
+        let mut words = Self(BTreeSet::new());
+        words.collect(tokens);
+        words
+    }
+
+    fn collect(&mut self, tokens: TokenStream) {
+        for token in tokens {
+            match token {
+                TokenTree::Group(group) => self.collect(group.stream()),
+                TokenTree::Ident(ident) => {
+                    self.0.insert(ident.to_string());
+                }
+                TokenTree::Literal(literal) => {
+                    let text = literal.to_string();
+                    let words = text.split(|c: char| c != '_' && !c.is_alphanumeric());
+                    self.0.extend(words.map(str::to_owned));
+                }
+                TokenTree::Punct(_) => {}
+            }
+        }
+    }
+
+    fn has(&self, word: &str) -> bool {
+        self.0.contains(word)
+    }
+}
+
+/// The attributes that set the level of a lint.
+const LINTS: &[&str] = &["allow", "expect", "warn", "deny", "forbid"];
+
 struct Binding {
     /// Under which it is there at all.
     cfgs: Vec<Attribute>,
-    name: TokenStream,
+    lints: Vec<Attribute>,
+    name: Ident,
 }
 
-fn cfgs(attrs: &[Attribute]) -> Vec<Attribute> {
-    attrs
-        .iter()
-        .filter(|attr| attr.path().is_ident("cfg"))
-        .cloned()
-        .collect()
+fn with_path(attrs: &[Attribute], paths: &[&str]) -> Vec<Attribute> {
+    let is_one = |attr: &&Attribute| paths.iter().any(|path| attr.path().is_ident(path));
+    attrs.iter().filter(is_one).cloned().collect()
 }
 
-fn collect(pat: &Pat, under: &[Attribute], bindings: &mut Vec<Binding>) {
+fn collect(pat: &Pat, under: &[Attribute], lints: &[Attribute], bindings: &mut Vec<Binding>) {
     let mut all = |pats: &mut dyn Iterator<Item = &Pat>| {
         for pat in pats {
-            collect(pat, under, bindings);
+            collect(pat, under, lints, bindings);
         }
     };
     match pat {
         Pat::Ident(ident) => {
             bindings.push(Binding {
                 cfgs: under.to_vec(),
-                name: ident.ident.to_token_stream(),
+                lints: lints.to_vec(),
+                name: ident.ident.clone(),
             });
             if let Some((_, inner)) = &ident.subpat {
-                collect(inner, under, bindings);
+                collect(inner, under, lints, bindings);
             }
         }
-        Pat::Paren(paren) => collect(&paren.pat, under, bindings),
-        Pat::Reference(reference) => collect(&reference.pat, under, bindings),
-        Pat::Type(typed) => collect(&typed.pat, under, bindings),
+        Pat::Paren(paren) => collect(&paren.pat, under, lints, bindings),
+        Pat::Reference(reference) => collect(&reference.pat, under, lints, bindings),
+        Pat::Type(typed) => collect(&typed.pat, under, lints, bindings),
         Pat::Tuple(tuple) => all(&mut tuple.elems.iter()),
         Pat::TupleStruct(tuple) => all(&mut tuple.elems.iter()),
         Pat::Slice(slice) => all(&mut slice.elems.iter()),
@@ -88,8 +153,8 @@ fn collect(pat: &Pat, under: &[Attribute], bindings: &mut Vec<Binding>) {
         Pat::Or(or) => all(&mut or.cases.iter().take(1)),
         Pat::Struct(fields) => {
             for field in &fields.fields {
-                let under = [under, &cfgs(&field.attrs)].concat();
-                collect(&field.pat, &under, bindings);
+                let under = [under, &with_path(&field.attrs, &["cfg"])].concat();
+                collect(&field.pat, &under, lints, bindings);
             }
         }
         _ => {}

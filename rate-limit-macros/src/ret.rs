@@ -33,6 +33,8 @@ impl Ret {
             Type::ImplTrait(opaque) if is_impl_of(opaque, "IntoResponse") => Self::Response,
             Type::ImplTrait(opaque) if is_impl_of(opaque, "Responder") => Self::Responder,
             Type::ImplTrait(_) => Self::Opaque(ty.clone()),
+            Type::Paren(paren) => Self::of(&paren.elem),
+            Type::Group(group) => Self::of(&group.elem),
             _ => Self::Named(ty.clone()),
         }
     }
@@ -59,14 +61,15 @@ fn is_impl_of(opaque: &TypeImplTrait, name: &str) -> bool {
     })
 }
 
+/// Types that stand in a return type and in no expression.
 struct InferOpaque;
 
 impl VisitMut for InferOpaque {
     fn visit_type_mut(&mut self, ty: &mut Type) {
-        if let Type::ImplTrait(opaque) = ty {
+        if matches!(ty, Type::ImplTrait(_) | Type::Never(_)) {
             *ty = Type::Infer(TypeInfer {
                 attrs: Vec::new(),
-                underscore_token: syn::token::Underscore(opaque.span()),
+                underscore_token: syn::token::Underscore(ty.span()),
             });
         } else {
             visit_mut::visit_type_mut(self, ty);

@@ -1,64 +1,77 @@
 //! The function that the attribute stands on.
 
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::parse::{Parse, ParseStream};
-use syn::spanned::Spanned as _;
-use syn::token::Brace;
-use syn::{Attribute, Error, Meta, Result, Signature, Token, Visibility, braced};
+use syn::parse::{ParseStream, Parser as _};
+use syn::{Attribute, Error, Result, ReturnType, Signature, Visibility};
 
-use crate::future;
+use crate::attrs::Attr;
+use crate::future::{self, returns_future};
+use crate::groups::{Depth, rebuilt, visible};
+use crate::neighbours;
 
 /// A function. Its body is not parsed.
+#[derive(Clone)]
 pub(crate) struct Target {
-    pub(crate) attrs: Vec<Attribute>,
+    pub(crate) attrs: Vec<Attr>,
     pub(crate) vis: Visibility,
     pub(crate) sig: Signature,
-    /// `#![..]` at the start of the body.
+    /// `#![..]` at the start of the body, where alone they are legal: they stay in the outermost braces.
     pub(crate) inner_attrs: Vec<Attribute>,
-    pub(crate) brace: Brace,
-    pub(crate) body: TokenStream,
+    /// The braces and what is in them: the group that was written, unless inner attributes were taken out of it.
+    pub(crate) body: Group,
 }
 
 /// The static in each expansion. That it stands in a body tells that the function is limited already.
 pub(crate) const MARKER: &str = "__RATE_LIMIT_SITE";
 
-impl Parse for Target {
-    fn parse(input: ParseStream<'_>) -> Result<Self> {
-        let attrs = input.call(Attribute::parse_outer)?;
-        let vis = input.parse()?;
-        if !starts_function(input) {
-            return Err(Error::new(
-                input.span(),
-                "`limit_per_time` limits async functions: put it on an `async fn`, or on an `impl` or trait that has some",
-            ));
-        }
-        let sig: Signature = input.parse()?;
-        if input.peek(Token![;]) {
-            return Err(Error::new(
-                sig.ident.span(),
-                format_args!(
-                    "`{}` has no body to limit: put `limit_per_time` on the functions that implement it",
-                    sig.ident
-                ),
-            ));
-        }
-        let content;
-        let brace = braced!(content in input);
+/// What the attributes call that make a function run its `async` body to the end.
+const BLOCK_ON: &str = "block_on";
+
+impl Target {
+    /// Reads the tokens of an item.
+    pub(crate) fn new(item: TokenStream) -> Result<Self> {
+        let apart = |input: ParseStream<'_>| Ok((Attr::parse_outer(input)?, input.parse::<TokenStream>()?));
+        let (attrs, rest) = apart.parse2(visible(item, Depth::Top))?;
+        let mut header: Vec<TokenTree> = rest.into_iter().collect();
+        let end = header.pop();
+        let parts = |input: ParseStream<'_>| {
+            let vis = input.parse()?;
+            let start = input.span();
+            let sig = input.parse().map_err(|_| {
+                Error::new(
+                    start,
+                    "`limit_per_time` limits async functions: put it on an `async fn`, or on an `impl` or trait that has some",
+                )
+            })?;
+            Ok((vis, sig))
+        };
+        let (vis, sig): (Visibility, Signature) = parts.parse2(visible(header.into_iter().collect(), Depth::All))?;
+        let body = match end {
+            Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace => group,
+            _ => {
+                return Err(Error::new(
+                    sig.ident.span(),
+                    format_args!(
+                        "`{}` has no body to limit: put `limit_per_time` on the functions that implement it",
+                        sig.ident
+                    ),
+                ));
+            }
+        };
+        let (inner_attrs, body) = without_inner_attrs(body)?;
         Ok(Self {
             attrs,
             vis,
             sig,
-            inner_attrs: content.call(Attribute::parse_inner)?,
-            brace,
-            body: content.parse()?,
+            inner_attrs,
+            body,
         })
     }
-}
 
-impl Target {
     /// Whether it can be limited at all.
     pub(crate) fn check(&self) -> Result<()> {
+        neighbours::check(&self.attrs)?;
         let name = &self.sig.ident;
         if let Some(constness) = &self.sig.constness {
             return Err(Error::new(
@@ -67,18 +80,9 @@ impl Target {
             ));
         }
         if !self.is_async() {
-            return Err(Error::new(
-                self.sig.fn_token.span,
-                if self.attrs.iter().any(is_test) {
-                    format!("`{name}` is not async here: put `limit_per_time` above the attribute that makes it a test")
-                } else if name == "main" {
-                    format!("`{name}` is not async here: put `limit_per_time` above the attribute that rewrites it")
-                } else {
-                    format!("`{name}` is not async: write `async fn {name}`")
-                },
-            ));
+            return Err(self.not_async());
         }
-        if mentions_marker(self.body.clone()) {
+        if mentions(self.body.stream(), MARKER) {
             return Err(Error::new(
                 name.span(),
                 format_args!(
@@ -90,20 +94,41 @@ impl Target {
         Ok(())
     }
 
+    /// The error of a function that is not async.
+    fn not_async(&self) -> Error {
+        let name = &self.sig.ident;
+        if returns_future(&self.body) {
+            return self.hides_its_future("or make it an `async fn`");
+        }
+        let message = if self.attrs.iter().any(Attr::is_test) {
+            format!("`{name}` is not async here: put `limit_per_time` above the attribute that makes it a test")
+        } else if name == "main" || mentions(self.body.stream(), BLOCK_ON) {
+            format!(
+                "`{name}` is not async here: put `limit_per_time` above the attribute that rewrites it, such as `#[tokio::main]`, or \
+                 write `async fn {name}`"
+            )
+        } else {
+            format!("`{name}` is not async: write `async fn {name}`")
+        };
+        Error::new(self.sig.fn_token.span, message)
+    }
+
+    /// The error of a function that returns a future by a type that does not name one. `or` is what else there is to do.
+    pub(crate) fn hides_its_future(&self, or: &str) -> Error {
+        let message = format!(
+            "`{}` returns a future, but its return type does not name one: write the type out, as in \
+             `Pin<Box<dyn Future<Output = ..>>>`, {or}",
+            self.sig.ident
+        );
+        match &self.sig.output {
+            ReturnType::Type(_, ty) => Error::new_spanned(ty, message),
+            ReturnType::Default => Error::new(self.sig.ident.span(), message),
+        }
+    }
+
     /// Whether it is an `async fn`, or its return type says that it returns a future.
     pub(crate) fn is_async(&self) -> bool {
         self.sig.asyncness.is_some() || future::output(&self.sig.output).is_some()
-    }
-
-    /// The attributes of ours that stand below.
-    pub(crate) fn stacked(&self) -> Vec<Stacked> {
-        let ours = self.attrs.iter().filter(|attr| is_ours(attr));
-        ours.map(Stacked::new).collect()
-    }
-
-    /// Takes them off.
-    pub(crate) fn take_stacked(&mut self) -> Vec<Stacked> {
-        take_stacked(&mut self.attrs)
     }
 }
 
@@ -114,79 +139,30 @@ impl ToTokens for Target {
             vis,
             sig,
             inner_attrs,
-            brace,
             body,
         } = self;
         tokens.extend(quote!(#(#attrs)* #vis #sig));
-        brace.surround(tokens, |tokens| tokens.extend(quote!(#(#inner_attrs)* #body)));
-    }
-}
-
-/// Takes the attributes of ours off.
-pub(crate) fn take_stacked(attrs: &mut Vec<Attribute>) -> Vec<Stacked> {
-    let (ours, others): (Vec<_>, Vec<_>) = std::mem::take(attrs).into_iter().partition(is_ours);
-    *attrs = others;
-    ours.iter().map(Stacked::new).collect()
-}
-
-/// An attribute of ours below another.
-pub(crate) struct Stacked {
-    pub(crate) span: Span,
-    pub(crate) args: TokenStream,
-}
-
-impl Stacked {
-    fn new(attr: &Attribute) -> Self {
-        Self {
-            span: attr.path().span(),
-            args: match &attr.meta {
-                Meta::List(list) => list.tokens.clone(),
-                _ => TokenStream::new(),
-            },
+        if inner_attrs.is_empty() {
+            body.to_tokens(tokens);
+        } else {
+            let stream = body.stream();
+            rebuilt(body, quote!(#(#inner_attrs)* #stream)).to_tokens(tokens);
         }
     }
-
-    /// `#[limit_per_time(exempt)]`.
-    pub(crate) fn is_exempt(&self) -> bool {
-        is_exempt(&self.args)
-    }
-
-    pub(crate) fn both_limited_and_exempt(&self) -> Error {
-        Error::new(
-            self.span,
-            "a function that has a limit is not exempt: leave out one of the two",
-        )
-    }
 }
 
-/// Whether the arguments are `exempt` alone.
-pub(crate) fn is_exempt(args: &TokenStream) -> bool {
-    args.to_string() == "exempt"
+/// Takes the inner attributes off the start of a block. A block without any stays the very group that it was.
+pub(crate) fn without_inner_attrs(block: Group) -> Result<(Vec<Attribute>, Group)> {
+    let apart = |input: ParseStream<'_>| Ok((input.call(Attribute::parse_inner)?, input.parse::<TokenStream>()?));
+    let (attrs, rest) = apart.parse2(block.stream())?;
+    let block = if attrs.is_empty() { block } else { rebuilt(&block, rest) };
+    Ok((attrs, block))
 }
 
-/// Whether a function comes next, with whatever qualifiers.
-pub(crate) fn starts_function(input: ParseStream<'_>) -> bool {
-    input.fork().parse::<Signature>().is_ok()
-}
-
-fn is_test(attr: &Attribute) -> bool {
-    attr.path()
-        .segments
-        .last()
-        .is_some_and(|segment| segment.ident == "test")
-}
-
-fn is_ours(attr: &Attribute) -> bool {
-    attr.path()
-        .segments
-        .last()
-        .is_some_and(|segment| segment.ident == "limit_per_time")
-}
-
-fn mentions_marker(tokens: TokenStream) -> bool {
+fn mentions(tokens: TokenStream, word: &str) -> bool {
     tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(ident) => ident == MARKER,
-        TokenTree::Group(group) => mentions_marker(group.stream()),
+        TokenTree::Ident(ident) => ident == word,
+        TokenTree::Group(group) => mentions(group.stream(), word),
         _ => false,
     })
 }

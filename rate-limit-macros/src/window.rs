@@ -1,8 +1,10 @@
 //! A length of time as the attribute takes it: `"500ms"`, `"10m"`, `"1h30m"`, `"1d"`.
 
+mod meant;
+
 use syn::{Error, LitStr, Result};
 
-use crate::suggest;
+pub(crate) use self::meant::meant;
 
 /// Units, from the largest, in microseconds.
 const UNITS: [(&str, u64); 5] = [
@@ -13,100 +15,71 @@ const UNITS: [(&str, u64); 5] = [
     ("ms", 1_000),
 ];
 
-/// What people write instead of a unit.
-const ALIASES: [(&str, &str); 18] = [
-    ("day", "d"),
-    ("days", "d"),
-    ("hour", "h"),
-    ("hours", "h"),
-    ("hr", "h"),
-    ("hrs", "h"),
-    ("min", "m"),
-    ("mins", "m"),
-    ("minute", "m"),
-    ("minutes", "m"),
-    ("sec", "s"),
-    ("secs", "s"),
-    ("second", "s"),
-    ("seconds", "s"),
-    ("msec", "ms"),
-    ("millis", "ms"),
-    ("millisecond", "ms"),
-    ("milliseconds", "ms"),
-];
-
-/// Above this a policy cannot be built.
+/// The longest length of time that a policy takes, in microseconds.
 pub(crate) const MAX: u64 = 36_500 * 86_400_000_000;
 
 /// Reads the length of the argument `name` in microseconds.
 pub(crate) fn parse(name: &str, literal: &LitStr) -> Result<u64> {
-    let micros = read(name, &literal.value()).map_err(|message| Error::new(literal.span(), message))?;
-    match micros {
-        0 => Err(Error::new(
-            literal.span(),
-            format_args!("the {name} is empty: write how long it is, as in `\"10m\"`"),
-        )),
-        MAX.. if micros > MAX => Err(Error::new(
-            literal.span(),
-            format_args!("a {name} is at most 36,500 days"),
-        )),
-        _ => Ok(micros),
-    }
+    let text = literal.value();
+    let message = match read(&text) {
+        Some(0) => format!("a {name} of 0 limits nothing: write how long it is, as in `\"10m\"`"),
+        Some(micros) if micros > MAX => format!("a {name} is at most 36,500 days"),
+        Some(micros) => return Ok(micros),
+        None => invalid(name, &text),
+    };
+    Err(Error::new(literal.span(), message))
 }
 
-fn read(name: &str, text: &str) -> std::result::Result<u64, String> {
-    const EXAMPLES: &str = "write for example `\"500ms\"`, `\"10m\"` or `\"1h30m\"`";
+/// Reads `text` in microseconds, at most `u64::MAX` of them.
+fn read(text: &str) -> Option<u64> {
     let mut rest = text.trim();
+    if rest.is_empty() {
+        return None;
+    }
     let mut micros = 0_u64;
     let mut smallest = u64::MAX;
-    if rest.is_empty() {
-        return Err(format!("the {name} is empty: {EXAMPLES}"));
-    }
     while !rest.is_empty() {
         let (digits, after) = split_where(rest, |c| !c.is_ascii_digit());
         let (unit, after) = split_where(after.trim_start(), |c| !c.is_alphabetic());
-        if digits.is_empty() {
-            return Err(format!("`{text}` is no length of time: {EXAMPLES}"));
-        }
-        if unit.is_empty() {
-            return Err(match after.chars().next() {
-                None => format!("`{digits}` has no unit: write `{digits}s`, `{digits}m` or `{digits}h`"),
-                Some(_) => format!("`{text}` is no length of time: {EXAMPLES}"),
-            });
-        }
-        let length = unit_of(unit)?;
-        if length >= smallest {
-            return Err(format!(
-                "the units of `{text}` are out of order: the largest comes first, each once"
-            ));
+        let (_, length) = UNITS.into_iter().find(|(name, _)| *name == unit)?;
+        if digits.is_empty() || length >= smallest {
+            return None;
         }
         smallest = length;
-        micros = digits
-            .parse::<u64>()
-            .ok()
-            .and_then(|number| number.checked_mul(length))
-            .and_then(|part| micros.checked_add(part))
-            .ok_or_else(|| format!("a {name} is at most 36,500 days"))?;
+        let number = digits.parse::<u64>().unwrap_or(u64::MAX);
+        micros = micros.saturating_add(number.saturating_mul(length));
         rest = after.trim_start();
     }
-    Ok(micros)
+    Some(micros)
 }
 
-fn unit_of(unit: &str) -> std::result::Result<u64, String> {
-    if let Some((_, length)) = UNITS.iter().find(|(name, _)| *name == unit) {
-        return Ok(*length);
+/// Tells what to write for a text that is not a length of time.
+fn invalid(name: &str, text: &str) -> String {
+    let trimmed = text.trim();
+    if trimmed.is_empty() {
+        return format!("the {name} is empty: write for example `\"500ms\"`, `\"10m\"` or `\"1h30m\"`");
     }
-    let lower = unit.to_lowercase();
-    let meant = ALIASES
-        .iter()
-        .find(|(alias, _)| *alias == lower)
-        .map(|(_, name)| *name)
-        .or_else(|| UNITS.iter().map(|(name, _)| *name).find(|name| *name == lower));
-    let names = UNITS.map(|(name, _)| name);
-    Err(match meant {
-        Some(name) => format!("`{unit}` is no unit: write `{name}`"),
-        None => format!("`{unit}` is no unit: write {}", suggest::list(&names)),
-    })
+    if let Ok(number) = trimmed.replace('_', "").parse() {
+        return without_unit(name, number);
+    }
+    match meant(text) {
+        Some(meant) => format!("invalid {name} `{text}`: write `\"{meant}\"`"),
+        None => format!(
+            "invalid {name} `{text}`: write numbers and units, `d`, `h`, `m`, `s` or `ms`, the largest first, as in `\"1h30m\"`"
+        ),
+    }
+}
+
+/// From this number on it may be meant in milliseconds.
+const MANY: u64 = 10_000;
+
+/// Tells what to write for a number alone.
+pub(crate) fn without_unit(name: &str, number: u64) -> String {
+    let seconds = format!("a {name} is a string with a unit: write `\"{number}s\"` for {number} seconds");
+    match number {
+        MANY.. => format!("{seconds}, or `\"{number}ms\"` for milliseconds"),
+        _ => seconds,
+    }
 }
 
 fn split_where(text: &str, ends: impl Fn(char) -> bool) -> (&str, &str) {
@@ -114,36 +87,4 @@ fn split_where(text: &str, ends: impl Fn(char) -> bool) -> (&str, &str) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_window_is_read() {
-        assert_eq!(read("window", "500ms"), Ok(500_000));
-        assert_eq!(read("window", "10m"), Ok(600_000_000));
-        assert_eq!(read("window", "1h30m"), Ok(5_400_000_000));
-        assert_eq!(read("window", " 1 h 30 m "), Ok(5_400_000_000));
-        assert_eq!(read("window", "1d"), Ok(86_400_000_000));
-    }
-
-    #[test]
-    fn a_mistake_is_named_with_what_to_write() {
-        let message = |text| read("window", text).expect_err(text);
-        assert_eq!(message("10 sec"), "`sec` is no unit: write `s`");
-        assert_eq!(message("10M"), "`M` is no unit: write `m`");
-        assert_eq!(
-            message("10 parsecs"),
-            "`parsecs` is no unit: write `d`, `h`, `m`, `s` or `ms`"
-        );
-        assert_eq!(message("10"), "`10` has no unit: write `10s`, `10m` or `10h`");
-        assert_eq!(
-            message("-1m"),
-            "`-1m` is no length of time: write for example `\"500ms\"`, `\"10m\"` or `\"1h30m\"`"
-        );
-        assert_eq!(
-            message("1m1h"),
-            "the units of `1m1h` are out of order: the largest comes first, each once"
-        );
-        assert_eq!(message("99999999999999999999s"), "a window is at most 36,500 days");
-    }
-}
+mod tests;

@@ -5,6 +5,7 @@ use std::future::Future;
 use crate::key::Key;
 use crate::method::Method;
 use crate::scopes::Scope;
+use crate::throttle::Names;
 
 tokio::task_local! {
     static CHARGED: Vec<Key>;
@@ -18,7 +19,7 @@ pub(crate) fn scope<F: Future>(key: Key, future: F) -> impl Future<Output = F::O
     Scope::new(CHARGED.scope(keys, future))
 }
 
-/// Says so once, if a function charges a counter that a layer around it has charged for the same request: its limit is then half of
+/// Says so once a name, if a function charges a counter that a layer around it has charged for the same request: its limit is then half of
 /// what it says.
 #[inline]
 pub(crate) fn warn_if_twice(key: impl FnOnce() -> Key) {
@@ -32,11 +33,11 @@ pub(crate) fn warn_if_twice(key: impl FnOnce() -> Key) {
 }
 
 fn warn_once(method: Method) {
-    static SAID: std::sync::Once = std::sync::Once::new();
-    SAID.call_once(|| {
+    static WARNED: Names = Names::new();
+    if WARNED.is_new(method.name()) {
         tracing::warn!(
             method = method.name(),
             "a request is charged twice on one counter, by a layer and by the function behind it: give one of them another name"
         );
-    });
+    }
 }

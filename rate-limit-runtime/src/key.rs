@@ -8,7 +8,7 @@ use std::sync::{LazyLock, Once};
 use siphasher::sip128::{Hasher128 as _, SipHasher24};
 
 use crate::method::Method;
-use crate::policy::Algorithm;
+use crate::policy::{Algorithm, Policy};
 use crate::to_key::ToKey;
 
 /// The environment variable with the deployment's secret, at least [`MIN_SECRET`] bytes.
@@ -144,6 +144,13 @@ impl Key {
         }
     }
 
+    pub(crate) const fn counted_for(self, numbers: &Policy) -> Self {
+        Self {
+            method: self.method.counted_for(numbers),
+            ..self
+        }
+    }
+
     /// The method.
     #[must_use]
     pub const fn method(&self) -> Method {
@@ -273,6 +280,16 @@ impl KeyHasher {
             hashed: None,
             error: keys.error,
         }
+    }
+
+    /// Returns a hasher that names this client and takes no parts.
+    pub(crate) fn of(client: Result<Client, KeyError>) -> Self {
+        let mut hasher = Self::new();
+        match client {
+            Ok(client) => (hasher.client, hasher.parts) = (client, 1),
+            Err(error) => hasher.error = Some(error),
+        }
+        hasher
     }
 
     /// The client of all parts.

@@ -47,6 +47,8 @@ mod span;
 mod store;
 mod throttle;
 mod to_key;
+mod type_name;
+mod under_way;
 mod verdict;
 
 #[cfg(feature = "test-util")]

@@ -236,21 +236,57 @@ impl Limiter {
 
     /// Forgets all that was counted by this key, whatever the rule: lets one client go at one function.
     ///
+    /// Of a generic function whose numbers have [counters of their own](Rule::by_numbers) this forgets those of the numbers that calls of
+    /// this process had. [`reset_rule`](Self::reset_rule) forgets one of others, and [`forget`](Self::forget) all.
+    ///
     /// # Errors
     ///
     /// [`StoreError`] if the store does not answer.
     pub async fn reset(&self, key: Key) -> Result<(), StoreError> {
-        // The policy does not matter for what is forgotten whole.
-        let policy = Policy::sliding_window(1, Policy::MIN_WINDOW);
-        let clear = |key| Settlement::new(key, policy, Change::Clear);
-        let settlements: Vec<_> = Rule::all_counters(key).map(clear).collect();
-        if let Some(fallback) = self.0.fallback.get() {
-            let _ = fallback.settle(&settlements).await;
-        }
-        self.0.store.settle(&settlements).await?;
+        let by_numbers = registry::counters_by_numbers(key);
+        self.clear(Rule::all_counters(key).chain(by_numbers)).await?;
         #[cfg(feature = "admin")]
         observe::forgotten(self, key.client(), Some(&key.method()));
         Ok(())
+    }
+
+    /// Forgets what was counted by one rule: the counter that [`peek`](Self::peek) looks at.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use rate_limit_runtime::{Client, Key, Limiter, Method, Policy, Rule};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let limiter = Limiter::embedded();
+    /// let key = Key::new(Method::named("my_service::Plan::read"), Client::of("alice@example.org")?);
+    /// let rule = Rule::new(Policy::sliding_window(10, Duration::from_secs(3600)), key).by_numbers();
+    /// limiter.check(rule).await?;
+    /// limiter.reset_rule(rule).await?;
+    /// assert_eq!(limiter.peek(rule).await?.remaining, 10);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store does not answer.
+    pub async fn reset_rule(&self, rule: Rule) -> Result<(), StoreError> {
+        let key = rule.charge().key;
+        self.clear([key]).await?;
+        #[cfg(feature = "admin")]
+        observe::forgotten(self, key.client(), Some(&rule.method()));
+        Ok(())
+    }
+
+    /// Has the counters forgotten by the store and the fallback.
+    async fn clear(&self, counters: impl IntoIterator<Item = Key>) -> Result<(), StoreError> {
+        // The policy does not matter for what is forgotten whole.
+        let policy = Policy::sliding_window(1, Policy::MIN_WINDOW);
+        let clear = |key| Settlement::new(key, policy, Change::Clear);
+        let settlements: Vec<_> = counters.into_iter().map(clear).collect();
+        if let Some(fallback) = self.0.fallback.get() {
+            let _ = fallback.settle(&settlements).await;
+        }
+        self.0.store.settle(&settlements).await
     }
 
     /// Forgets a client: deletes all that is kept of him, at whichever function, in the store and in the [fallback](LimiterBuilder::fallback)
@@ -342,7 +378,7 @@ impl Limiter {
         for rule in registry::rules() {
             let Some(policy) = rule.policy(&policies) else { continue };
             let function = rule.site.method().name();
-            if rule.at && policy.algorithm() != Algorithm::TokenBucket {
+            if rule.site.goes_by_event_time() && policy.algorithm() != Algorithm::TokenBucket {
                 wrong.push(format!(
                     "`{function}` goes by the time of the event, and its policy ({policy}) is no token bucket: make it one, or leave \
                      out `at`"
@@ -354,6 +390,8 @@ impl Limiter {
                 ));
             }
         }
+        // Of rules that differ in the numbers of their own alone, what is the same is told once.
+        wrong.dedup();
         refuse(wrong)
     }
 

@@ -1,13 +1,14 @@
 //! Which function is limited.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 
 use crate::key::hash_method;
-use crate::policy::Algorithm;
+use crate::policy::{Algorithm, Policy};
+use crate::type_name::last_segment;
+
+/// 2^64 by the golden ratio: multiples of it lie far apart.
+const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The identity of a limited function: its full path, or a name given to it.
 ///
@@ -44,7 +45,7 @@ impl Method {
     /// The last segment of the name, to be shown to callers: `login`.
     #[must_use]
     pub fn label(&self) -> &'static str {
-        label(self.name)
+        last_segment(self.name)
     }
 
     /// The method as the counters of one rule know it.
@@ -67,7 +68,22 @@ impl Method {
             Algorithm::FixedWindow => 2,
         };
         let variant = (place as u64) << 8 | algorithm;
-        self.hash.wrapping_add(variant.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        self.hash.wrapping_add(variant.wrapping_mul(GOLDEN_RATIO))
+    }
+
+    /// The method as counters know it that are those of these numbers alone.
+    #[must_use]
+    pub(crate) const fn counted_for(self, numbers: &Policy) -> Self {
+        Self {
+            hash: Self::hash_counted_for(self.hash, numbers),
+            ..self
+        }
+    }
+
+    /// The hash of one that counters of all numbers go by, for those of these numbers alone.
+    #[cold]
+    pub(crate) const fn hash_counted_for(hash: u64, numbers: &Policy) -> u64 {
+        hash.wrapping_add(hash_numbers(numbers))
     }
 
     /// The hash of the name, as it stands in store keys. It is the same on every machine, compiler and release.
@@ -77,9 +93,17 @@ impl Method {
     }
 }
 
-/// The last segment of a name.
-pub(crate) fn label(name: &'static str) -> &'static str {
-    name.rsplit("::").next().unwrap_or(name)
+/// Mixes the numbers of a policy into a word. It is the same on every machine, compiler and release.
+/// Source: Steele, Lea, Flood, *Fast Splittable Pseudorandom Number Generators*.
+const fn hash_numbers(policy: &Policy) -> u64 {
+    const fn mix(word: u64) -> u64 {
+        let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        word ^ (word >> 31)
+    }
+    let word = mix(GOLDEN_RATIO.wrapping_add(policy.count() as u64));
+    let word = mix(word.wrapping_add(policy.span()));
+    mix(word.wrapping_add(policy.block_span()))
 }
 
 impl PartialEq for Method {
@@ -102,167 +126,14 @@ impl fmt::Debug for Method {
     }
 }
 
-/// What the attribute knows of one function, found once: the `static` in each expansion.
-#[derive(Debug)]
-pub struct Site {
-    origin: Origin,
-    method: OnceLock<Method>,
-}
-
-#[derive(Debug)]
-enum Origin {
-    Derived(fn() -> &'static str),
-    Named(&'static str),
-}
-
-impl Site {
-    /// The site whose `static` holds the closure `here`: its type name tells the enclosing function.
-    #[must_use]
-    pub const fn derived<F: Copy>(_here: F) -> Self {
-        Self::new(Origin::Derived(std::any::type_name::<F>))
-    }
-
-    /// The site of a function with `name = ".."`.
-    #[must_use]
-    pub const fn named(name: &'static str) -> Self {
-        Self::new(Origin::Named(name))
-    }
-
-    const fn new(origin: Origin) -> Self {
-        Self {
-            origin,
-            method: OnceLock::new(),
-        }
-    }
-
-    #[inline]
-    pub(crate) fn method(&'static self) -> &'static Method {
-        self.method.get_or_init(|| self.find_method())
-    }
-
-    #[cold]
-    fn find_method(&'static self) -> Method {
-        match self.origin {
-            Origin::Named(name) => Method::named(name),
-            Origin::Derived(type_name) => {
-                let method = Method::named(enclosing_function(type_name()).leak());
-                report_if_taken(method, self);
-                method
-            }
-        }
-    }
-}
-
-trait Leak {
-    fn leak(self) -> &'static str;
-}
-
-/// Once per annotated function, and only where something had to be cut out of the middle.
-impl Leak for Cow<'static, str> {
-    fn leak(self) -> &'static str {
-        match self {
-            Cow::Borrowed(name) => name,
-            Cow::Owned(name) => String::leak(name),
-        }
-    }
-}
-
-/// The path of the function in which a closure stands whose type name is `item`: without the closure itself, the
-/// static and the closures around it, and without lifetimes, which compilers print differently.
-fn enclosing_function(item: &'static str) -> Cow<'static, str> {
-    let mut path = item;
-    for own in ["::{{closure}}", "::__RATE_LIMIT_SITE"] {
-        path = path.strip_suffix(own).unwrap_or(path);
-    }
-    while let Some(outer) = path.strip_suffix("::{{closure}}") {
-        path = outer;
-    }
-    // A trait registers its numbers by a function of its own.
-    path = path.strip_suffix("::__limit_per_time_on_this_trait").unwrap_or(path);
-    if path.contains('\'') {
-        Cow::Owned(without_lifetimes(path))
-    } else {
-        Cow::Borrowed(path)
-    }
-}
-
-/// `Out<'_, T>` is `Out<T>`, `Out<'_>` is `Out`, `&'a str` is `&str`.
-fn without_lifetimes(path: &str) -> String {
-    let mut plain = String::with_capacity(path.len());
-    let mut rest = path;
-    while let Some(at) = rest.find('\'') {
-        plain.push_str(&rest[..at]);
-        let lifetime = &rest[at + 1..];
-        let end = lifetime
-            .find(|c: char| c != '_' && !c.is_alphanumeric())
-            .unwrap_or(lifetime.len());
-        rest = lifetime[end..].trim_start();
-        if let Some(next) = rest.strip_prefix(',') {
-            rest = next.trim_start();
-        } else if rest.starts_with('>') {
-            let open = plain.trim_end_matches([',', ' ']).len();
-            plain.truncate(open);
-            if plain.ends_with('<') {
-                plain.pop();
-                rest = &rest[1..];
-            }
-        }
-    }
-    plain.push_str(rest);
-    plain
-}
-
-/// Two functions of one derived name would share their counters unseen: nested functions in two blocks of one
-/// function can, and so can two versions of a crate in one binary.
-fn report_if_taken(method: Method, site: &'static Site) {
-    static TAKEN: LazyLock<Mutex<HashMap<u64, (usize, bool)>>> = LazyLock::new(Mutex::default);
-    let address = std::ptr::from_ref(site).addr();
-    let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
-    let (first, reported) = taken.entry(method.hash()).or_insert((address, false));
-    if *first != address && !*reported {
-        *reported = true;
-        tracing::error!(
-            method = method.name(),
-            "two limited functions have this one path, so they share their counters: give each a name of its own with `name = \"..\"`"
-        );
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_item_and_what_is_around_it_is_stripped() {
-        let name = |item| enclosing_function(item).into_owned();
-        assert_eq!(name("m::login::__RATE_LIMIT_SITE::{{closure}}"), "m::login");
-        assert_eq!(name("m::A::f::{{closure}}::__RATE_LIMIT_SITE::{{closure}}"), "m::A::f");
-        assert_eq!(
-            name("m::f::{{closure}}::g::{{closure}}::{{closure}}::__RATE_LIMIT_SITE::{{closure}}"),
-            "m::f::{{closure}}::g"
-        );
-        assert_eq!(
-            name("<m::A as m::Tr>::r::{{closure}}::__RATE_LIMIT_SITE::{{closure}}"),
-            "<m::A as m::Tr>::r"
-        );
-        assert_eq!(
-            name("m::Tr::__limit_per_time_on_this_trait::__RATE_LIMIT_SITE::{{closure}}"),
-            "m::Tr"
-        );
-    }
-
-    #[test]
-    fn lifetimes_are_stripped() {
-        assert_eq!(without_lifetimes("m::G<'_>::f"), "m::G::f");
-        assert_eq!(without_lifetimes("m::G<'_, _>::f"), "m::G<_>::f");
-        assert_eq!(without_lifetimes("m::G<'a, 'b, T>::f"), "m::G<T>::f");
-        assert_eq!(without_lifetimes("<&'_ m::A as m::Tr>::f"), "<&m::A as m::Tr>::f");
-        assert_eq!(without_lifetimes("m::G<T, '_>::f"), "m::G<T>::f");
-    }
-
-    #[test]
     fn a_label_is_the_last_segment() {
         assert_eq!(Method::named("<m::A as m::Tr>::login").label(), "login");
+        assert_eq!(Method::named("m::C<'::'>::login").label(), "login");
         assert_eq!(Method::named("login").label(), "login");
     }
 }

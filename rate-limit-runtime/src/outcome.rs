@@ -1,9 +1,11 @@
 //! Whether a call succeeded, told from the type of what it returned.
 
+use std::future::Future;
 use std::marker::PhantomData;
-use std::ops::ControlFlow;
 
 use http::{Response, StatusCode};
+
+use crate::private::{Settled, settle};
 
 /// A value that carries an HTTP status.
 pub trait HasStatus {
@@ -38,23 +40,35 @@ fn is_success(status: StatusCode) -> bool {
     status.as_u16() < 400
 }
 
-/// Picks one of the four traits below by the type `R`, through the number of references that a method call
-/// takes to reach it: `(&&&outcome).__split(value)` takes the first that applies, a `Result` with a status inside
-/// before a status before a `Result` before anything.
+/// Picks one of the four traits below by the type `R`, through the number of references that a method call takes to reach it:
+/// `(&&&outcome).__settled(body)` takes the first that applies, a `Result` with a status inside before a status before a `Result`
+/// before anything.
 #[derive(Debug)]
 pub struct Outcome<R>(PhantomData<fn() -> R>);
 
 impl<R> Outcome<R> {
-    /// The outcome of a value of this type.
-    pub const fn of(_value: &R) -> Self {
+    /// Returns the outcome of this body.
+    pub const fn of<F: Future<Output = R>>(_body: &F) -> Self {
         Self(PhantomData)
     }
 }
 
-/// What is kept of a success while it is settled. Of a `Result` that is the `Ok` value alone, so that an error
-/// type that is not `Send` costs the future nothing.
-pub trait Kept<R> {
-    /// The value as it was returned.
+/// Tells a success from the value of a body.
+pub trait Judge<R> {
+    /// Returns `true` for a success.
+    fn judge(self, value: &R) -> bool;
+}
+
+/// Holds what a value consists of while the call is settled. Of a `Result` that is the `Ok` value alone, so that an error type that is
+/// not `Send` costs the future nothing.
+pub trait Kept<R>: Sized {
+    /// Takes the value apart, or returns it if there is nothing to hold.
+    ///
+    /// # Errors
+    ///
+    /// The value.
+    fn keep(value: R) -> Result<Self, R>;
+    /// Returns the value as it was returned.
     fn restore(self) -> R;
 }
 
@@ -63,6 +77,10 @@ pub trait Kept<R> {
 pub struct Whole<R>(R);
 
 impl<R> Kept<R> for Whole<R> {
+    fn keep(value: R) -> Result<Self, R> {
+        Ok(Self(value))
+    }
+
     fn restore(self) -> R {
         self.0
     }
@@ -73,104 +91,140 @@ impl<R> Kept<R> for Whole<R> {
 pub struct OkValue<T>(T);
 
 impl<T, E> Kept<Result<T, E>> for OkValue<T> {
+    fn keep(value: Result<T, E>) -> Result<Self, Result<T, E>> {
+        match value {
+            Ok(value) => Ok(Self(value)),
+            failure => Err(failure),
+        }
+    }
+
     fn restore(self) -> Result<T, E> {
         Ok(self.0)
     }
 }
 
-/// A `Result` whose `Ok` carries a status.
-pub trait ResultWithStatus<T, E> {
-    /// Whether it is a success.
-    fn __is_success(&self, value: &Result<T, E>) -> bool;
-    /// Goes on with a success, breaks off with all else.
-    fn __split(&self, value: Result<T, E>) -> ControlFlow<Result<T, E>, OkValue<T>>;
-}
+/// A `Result` whose `Ok` carries a status: a success is an `Ok` with one below 400.
+pub trait ResultWithStatus<T: HasStatus, E> {
+    /// Settles a success.
+    fn __settled<F: Future<Output = Result<T, E>>>(&self, body: F) -> Settled<F, ByStatusOfOk, OkValue<T>> {
+        settle(body, ByStatusOfOk)
+    }
 
-impl<T: HasStatus, E> ResultWithStatus<T, E> for &&Outcome<Result<T, E>> {
-    fn __is_success(&self, value: &Result<T, E>) -> bool {
+    /// Settles every value.
+    fn __settled_always<F: Future<Output = Result<T, E>>>(
+        &self,
+        body: F,
+    ) -> Settled<F, ByStatusOfOk, Whole<Result<T, E>>> {
+        settle(body, ByStatusOfOk)
+    }
+}
+impl<T: HasStatus, E> ResultWithStatus<T, E> for &&Outcome<Result<T, E>> {}
+
+/// Judges a `Result` by the status of its `Ok`.
+#[derive(Debug)]
+pub struct ByStatusOfOk;
+
+impl<T: HasStatus, E> Judge<Result<T, E>> for ByStatusOfOk {
+    fn judge(self, value: &Result<T, E>) -> bool {
         value.as_ref().is_ok_and(|value| is_success(value.status()))
     }
+}
 
-    fn __split(&self, value: Result<T, E>) -> ControlFlow<Result<T, E>, OkValue<T>> {
-        match value {
-            Ok(value) if is_success(value.status()) => ControlFlow::Continue(OkValue(value)),
-            value => ControlFlow::Break(value),
-        }
+/// A value that carries a status: a success has one below 400.
+pub trait WithStatus<R: HasStatus> {
+    /// Settles a success.
+    fn __settled<F: Future<Output = R>>(&self, body: F) -> Settled<F, ByStatus, Whole<R>> {
+        settle(body, ByStatus)
+    }
+
+    /// Settles every value.
+    fn __settled_always<F: Future<Output = R>>(&self, body: F) -> Settled<F, ByStatus, Whole<R>> {
+        settle(body, ByStatus)
     }
 }
+impl<R: HasStatus> WithStatus<R> for &Outcome<R> {}
 
-/// A value that carries a status.
-pub trait WithStatus<R> {
-    /// Whether it is a success.
-    fn __is_success(&self, value: &R) -> bool;
-    /// Goes on with a success, breaks off with all else.
-    fn __split(&self, value: R) -> ControlFlow<R, Whole<R>>;
-}
+/// Judges a value by its status.
+#[derive(Debug)]
+pub struct ByStatus;
 
-impl<R: HasStatus> WithStatus<R> for &Outcome<R> {
-    fn __is_success(&self, value: &R) -> bool {
+impl<R: HasStatus> Judge<R> for ByStatus {
+    fn judge(self, value: &R) -> bool {
         is_success(value.status())
     }
-
-    fn __split(&self, value: R) -> ControlFlow<R, Whole<R>> {
-        if is_success(value.status()) {
-            ControlFlow::Continue(Whole(value))
-        } else {
-            ControlFlow::Break(value)
-        }
-    }
 }
 
-/// A `Result`.
+/// A `Result`: a success is an `Ok`.
 pub trait AnyResult<T, E> {
-    /// Whether it is a success.
-    fn __is_success(&self, value: &Result<T, E>) -> bool;
-    /// Goes on with a success, breaks off with all else.
-    fn __split(&self, value: Result<T, E>) -> ControlFlow<Result<T, E>, OkValue<T>>;
-}
-
-impl<T, E> AnyResult<T, E> for &Outcome<Result<T, E>> {
-    fn __is_success(&self, value: &Result<T, E>) -> bool {
-        value.is_ok()
+    /// Settles a success.
+    fn __settled<F: Future<Output = Result<T, E>>>(&self, body: F) -> Settled<F, ByResult, OkValue<T>> {
+        settle(body, ByResult)
     }
 
-    fn __split(&self, value: Result<T, E>) -> ControlFlow<Result<T, E>, OkValue<T>> {
-        match value {
-            Ok(value) => ControlFlow::Continue(OkValue(value)),
-            Err(error) => ControlFlow::Break(Err(error)),
-        }
+    /// Settles every value.
+    fn __settled_always<F: Future<Output = Result<T, E>>>(&self, body: F) -> Settled<F, ByResult, Whole<Result<T, E>>> {
+        settle(body, ByResult)
+    }
+}
+impl<T, E> AnyResult<T, E> for &Outcome<Result<T, E>> {}
+
+/// Judges a `Result`.
+#[derive(Debug)]
+pub struct ByResult;
+
+impl<T, E> Judge<Result<T, E>> for ByResult {
+    fn judge(self, value: &Result<T, E>) -> bool {
+        value.is_ok()
     }
 }
 
 /// Any other value: always a success.
 pub trait AnyValue<R> {
-    /// Whether it is a success.
-    fn __is_success(&self, value: &R) -> bool;
-    /// Goes on with the value.
-    fn __split(&self, value: R) -> ControlFlow<R, Whole<R>>;
-}
+    /// Settles a success.
+    fn __settled<F: Future<Output = R>>(&self, body: F) -> Settled<F, Always, Whole<R>> {
+        settle(body, Always)
+    }
 
-impl<R> AnyValue<R> for Outcome<R> {
-    fn __is_success(&self, _: &R) -> bool {
+    /// Settles every value.
+    fn __settled_always<F: Future<Output = R>>(&self, body: F) -> Settled<F, Always, Whole<R>> {
+        settle(body, Always)
+    }
+}
+impl<R> AnyValue<R> for Outcome<R> {}
+
+/// Finds every value a success.
+#[derive(Debug)]
+pub struct Always;
+
+impl<R> Judge<R> for Always {
+    fn judge(self, _: &R) -> bool {
         true
     }
+}
 
-    fn __split(&self, value: R) -> ControlFlow<R, Whole<R>> {
-        ControlFlow::Continue(Whole(value))
+/// A function that tells whether a return value is a success.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be `success`",
+    label = "this is not a closure from `&{R}` to `bool`",
+    note = "write `success = |out| condition`, where `out` is the return value, of type `&{R}`"
+)]
+pub trait SuccessBy<R>: FnOnce(&R) -> bool {}
+
+#[diagnostic::do_not_recommend]
+impl<R, F: FnOnce(&R) -> bool> SuccessBy<R> for F {}
+
+/// Judges a value by the function's own `success = |out| ..`.
+#[derive(Debug)]
+pub struct By<S>(S);
+
+impl<R, S: SuccessBy<R>> Judge<R> for By<S> {
+    fn judge(self, value: &R) -> bool {
+        self.0(value)
     }
 }
 
-/// Whether a value is a success by the function's own `success = |out| ..`.
-pub fn is_success_by<R>(value: &R, success: impl FnOnce(&R) -> bool) -> bool {
-    success(value)
-}
-
-/// By the function's own `success = |out| ..`. The value is kept whole: an `Err` may be a success here. What a call that was not
-/// admitted returns is none, and is not asked about.
-pub fn split_by<R>(admitted: bool, value: R, success: impl FnOnce(&R) -> bool) -> ControlFlow<R, Whole<R>> {
-    if admitted && success(&value) {
-        ControlFlow::Continue(Whole(value))
-    } else {
-        ControlFlow::Break(value)
-    }
+/// Settles a body by the function's own `success = |out| ..`. The value is kept whole: an `Err` may be a success here. What a call that
+/// was not admitted returns is none, and is not asked about.
+pub fn settled_by<F: Future, S: SuccessBy<F::Output>>(body: F, success: S) -> Settled<F, By<S>, Whole<F::Output>> {
+    settle(body, By(success))
 }

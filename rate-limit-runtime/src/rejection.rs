@@ -7,11 +7,12 @@ use std::time::Duration;
 use crate::decision::Decision;
 use crate::key::KeyError;
 use crate::limiter::Limiter;
-use crate::method::{Method, label};
+use crate::method::Method;
 use crate::observe::{self, Decided};
 use crate::policy::Policy;
 use crate::span::Span;
 use crate::throttle::log_throttled;
+use crate::type_name::last_segment;
 
 /// A call that was not admitted.
 ///
@@ -98,7 +99,7 @@ impl Rejection {
     /// The last segment of the function's name, such as `login`.
     #[must_use]
     pub fn method(&self) -> &'static str {
-        label(self.method)
+        last_segment(self.method)
     }
 
     /// The policy of the rule that refused; one that admits nothing where the limiter has none by the name that the function asks
@@ -171,9 +172,11 @@ impl Error for Rejection {}
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot hold a refusal",
-    label = "a call over the limit has nothing to return here",
-    note = "return a `Result` whose error implements `From<rate_limit::Rejection>`, or a response type of a framework \
-            whose feature is on, or say what to return instead: `on_limit = |rejection| value`"
+    label = "a refused call has no value of this type to return",
+    note = "return a `Result` whose error implements `From<rate_limit::Rejection>`, or add what to return to the attribute: \
+            `on_limit = |rejection| value`",
+    note = "with the feature `axum` return `Response` or `impl IntoResponse`, with `actix-web` `HttpResponse` or `impl Responder`, \
+            with `tonic` a `Result` whose error is `Status`"
 )]
 pub trait FromRejection {
     /// The value that says "refused".

@@ -32,6 +32,7 @@ pub struct Rule {
     pub(crate) observe: bool,
     at: Option<u64>,
     pub(crate) on_store_error: Option<OnStoreError>,
+    by_numbers: bool,
 }
 
 impl Rule {
@@ -48,6 +49,7 @@ impl Rule {
             observe: false,
             at: None,
             on_store_error: None,
+            by_numbers: false,
         }
     }
 
@@ -84,6 +86,25 @@ impl Rule {
         Self { place, ..self }
     }
 
+    /// Takes the counter that these numbers have beside other numbers of one function: an annotated function that is generic has such
+    /// where its numbers are constant expressions, as in `count = Self::LIMIT`, and no configured policy takes their place.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use rate_limit_runtime::{Client, Key, Method, Policy, Rule};
+    ///
+    /// // How `alice` stands at `<A as Plan>::read` where `A::LIMIT` is 10.
+    /// let ten = Policy::sliding_window(10, Duration::from_secs(3600));
+    /// let rule = Rule::new(ten, Key::new(Method::named("my_service::Plan::read"), Client::of("alice")?)).by_numbers();
+    /// # Ok::<(), rate_limit_runtime::KeyError>(())
+    /// ```
+    pub const fn by_numbers(self) -> Self {
+        Self {
+            by_numbers: true,
+            ..self
+        }
+    }
+
     /// The function, whatever its counters go by.
     pub(crate) const fn method(&self) -> Method {
         self.key.method()
@@ -95,8 +116,13 @@ impl Rule {
     }
 
     pub(crate) const fn charge(&self) -> Charge {
+        let key = self.key.counted_by(self.policy.algorithm(), self.place);
         Charge {
-            key: self.key.counted_by(self.policy.algorithm(), self.place),
+            key: if self.by_numbers {
+                key.counted_for(&self.policy)
+            } else {
+                key
+            },
             policy: self.policy,
             cost: self.cost,
             observe: self.observe,

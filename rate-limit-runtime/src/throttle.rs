@@ -1,6 +1,6 @@
 //! Limits the log lines that calls cause: one a minute for each function, with a count of those left out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -46,6 +46,22 @@ impl Throttle {
         line.at = now;
         let left_out = std::mem::take(&mut line.left_out);
         Some((left_out > 0).then_some(left_out))
+    }
+}
+
+/// The names that a line was logged for which is logged once for each name.
+#[derive(Debug)]
+pub(crate) struct Names(Mutex<BTreeSet<&'static str>>);
+
+impl Names {
+    pub(crate) const fn new() -> Self {
+        Self(Mutex::new(BTreeSet::new()))
+    }
+
+    /// Whether no line was logged for this name, as one is to be now.
+    #[cold]
+    pub(crate) fn is_new(&self, name: &'static str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(name)
     }
 }
 

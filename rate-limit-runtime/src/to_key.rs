@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::num::NonZero;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use crate::key::KeyHasher;
 /// clients, on every machine and in every release, since the store outlives the process.
 ///
 /// * Text is taken byte by byte: `Alice` and `alice` are two clients. Fold it as your log-in folds it.
-/// * A number of any width is its value: `7_u32` and `7_u64` are one client.
+/// * A number of any width is its value: `7_u32`, `7_u64` and `NonZeroU64` of 7 are one client.
 /// * An IP address is that one address. An IPv6 host has 2^64 of them, each with a budget of its own, so a limit by address takes
 ///   [`ClientIp`](crate::ClientIp) as its key, which counts a `/64` as one client.
 /// * An IPv4-mapped IPv6 address is the IPv4 address. The port of a socket address is left out, or each connection would be a client of
@@ -40,36 +41,28 @@ use crate::key::KeyHasher;
 /// assert_eq!(Client::of(&StudentId("20230001".into())), Client::of("20230001"));
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no key",
-    label = "this names no client",
-    note = "a key is text, bytes, a number, an address, or a tuple of them: name the field that tells clients apart, \
-            as in `key = form.user_id`, or implement `rate_limit::ToKey` for a type of your own"
+    message = "`{Self}` cannot be a key",
+    label = "this does not name a client",
+    note = "a key is text, bytes, an integer, an address, or a tuple of them: write the field that tells clients apart, as in \
+            `key = form.user_id`, or implement `rate_limit::ToKey` for a type of your own",
+    note = "an `Option` may be `None`, which names no client: write `key = id.ok_or(error)?` to refuse such calls, or \
+            `key = id.as_deref().unwrap_or(\"anonymous\")` to count all of them together"
 )]
 pub trait ToKey {
     /// Feeds the parts that name this client.
     fn to_key(&self, hasher: &mut KeyHasher);
 }
 
-/// Holds for no type: what the value of an `Option` would have to be for the `Option` to name a client.
-#[diagnostic::on_unimplemented(
-    message = "`Option<{Self}>` is no key: it may name nobody",
-    label = "this may be `None`",
-    note = "say what a missing client means: leave early with `key = id.ok_or(error)?`, or count all of them \
-            together with `key = id.as_deref().unwrap_or(\"anonymous\")`"
-)]
-#[doc(hidden)]
-pub trait AlwaysThere {}
+// The impls are not recommended, so that an error lists none of them: the notes above say what to write.
 
-impl<T: AlwaysThere> ToKey for Option<T> {
-    fn to_key(&self, _: &mut KeyHasher) {}
-}
-
+#[diagnostic::do_not_recommend]
 impl ToKey for str {
     fn to_key(&self, hasher: &mut KeyHasher) {
         hasher.text(self.as_bytes());
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl ToKey for String {
     fn to_key(&self, hasher: &mut KeyHasher) {
         self.as_str().to_key(hasher);
@@ -77,30 +70,35 @@ impl ToKey for String {
 }
 
 /// As text: blank is missing.
+#[diagnostic::do_not_recommend]
 impl ToKey for HeaderValue {
     fn to_key(&self, hasher: &mut KeyHasher) {
         hasher.text(self.as_bytes());
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl ToKey for char {
     fn to_key(&self, hasher: &mut KeyHasher) {
         self.encode_utf8(&mut [0; 4]).to_key(hasher);
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl ToKey for [u8] {
     fn to_key(&self, hasher: &mut KeyHasher) {
         hasher.bytes(self);
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<const N: usize> ToKey for [u8; N] {
     fn to_key(&self, hasher: &mut KeyHasher) {
         hasher.bytes(self);
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl ToKey for Vec<u8> {
     fn to_key(&self, hasher: &mut KeyHasher) {
         hasher.bytes(self);
@@ -109,6 +107,7 @@ impl ToKey for Vec<u8> {
 
 macro_rules! numbers {
     ($as:ident: $($number:ty)*) => {$(
+        #[diagnostic::do_not_recommend]
         impl ToKey for $number {
             #[inline]
             fn to_key(&self, hasher: &mut KeyHasher) {
@@ -120,20 +119,36 @@ macro_rules! numbers {
 numbers!(unsigned: u8 u16 u32 u64 u128 bool);
 numbers!(signed: i8 i16 i32 i64 i128);
 
+#[diagnostic::do_not_recommend]
 impl ToKey for usize {
     fn to_key(&self, hasher: &mut KeyHasher) {
         hasher.unsigned(*self as u128);
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl ToKey for isize {
     fn to_key(&self, hasher: &mut KeyHasher) {
         hasher.signed(*self as i128);
     }
 }
 
+macro_rules! non_zero {
+    ($($number:ty)*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl ToKey for NonZero<$number> {
+            #[inline]
+            fn to_key(&self, hasher: &mut KeyHasher) {
+                self.get().to_key(hasher);
+            }
+        }
+    )*};
+}
+non_zero!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
+
 macro_rules! addresses {
     ($($address:ty: $host:expr;)*) => {$(
+        #[diagnostic::do_not_recommend]
         impl ToKey for $address {
             fn to_key(&self, hasher: &mut KeyHasher) {
                 let host: fn(&$address) -> (IpAddr, u32) = $host;
@@ -151,6 +166,7 @@ addresses! {
     SocketAddrV6: |socket| ((*socket.ip()).into(), socket.scope_id());
 }
 
+#[diagnostic::do_not_recommend]
 impl ToKey for SocketAddr {
     fn to_key(&self, hasher: &mut KeyHasher) {
         match self {
@@ -162,6 +178,7 @@ impl ToKey for SocketAddr {
 
 macro_rules! pointers {
     ($($pointer:ty)*) => {$(
+        #[diagnostic::do_not_recommend]
         impl<T: ToKey + ?Sized> ToKey for $pointer {
             fn to_key(&self, hasher: &mut KeyHasher) {
                 T::to_key(self, hasher);
@@ -171,6 +188,7 @@ macro_rules! pointers {
 }
 pointers!(&T &mut T Box<T> Rc<T> Arc<T>);
 
+#[diagnostic::do_not_recommend]
 impl<T: ToKey + ToOwned + ?Sized> ToKey for Cow<'_, T> {
     fn to_key(&self, hasher: &mut KeyHasher) {
         T::to_key(self, hasher);
@@ -178,6 +196,7 @@ impl<T: ToKey + ToOwned + ?Sized> ToKey for Cow<'_, T> {
 }
 
 /// What it holds, alone.
+#[diagnostic::do_not_recommend]
 impl<T: ToKey> ToKey for (T,) {
     fn to_key(&self, hasher: &mut KeyHasher) {
         self.0.to_key(hasher);
@@ -186,6 +205,7 @@ impl<T: ToKey> ToKey for (T,) {
 
 macro_rules! tuples {
     ($(($($part:ident)+))*) => {$(
+        #[diagnostic::do_not_recommend]
         impl<$($part: ToKey),+> ToKey for ($($part,)+) {
             fn to_key(&self, hasher: &mut KeyHasher) {
                 #[allow(non_snake_case)]

@@ -64,6 +64,74 @@ fn mac_24_below_async_trait_on_its_methods() {
     assert!(refused.is_err());
 }
 
+#[async_trait]
+trait Named {
+    async fn shown(&self) -> Result<u64, Failure>;
+    async fn doubled(&self) -> Result<u64, Failure>;
+    async fn nested(&self) -> Result<u64, Failure>;
+    async fn with_count(&self, count: u64) -> Result<u64, Failure>;
+}
+
+impl std::fmt::Display for Plain {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}", self.id)
+    }
+}
+
+#[async_trait]
+impl Named for Plain {
+    #[limit_per_time(2, "1m", key = format!("{{}} {self:>3} {}", 7), deny_if = format!("{self}").is_empty())]
+    async fn shown(&self) -> Result<u64, Failure> {
+        Ok(self.id)
+    }
+
+    #[limit_per_time(2, "1m", key = format!("{{self}}"))]
+    async fn doubled(&self) -> Result<u64, Failure> {
+        Ok(self.id)
+    }
+
+    #[limit_per_time(2, "1m", key = {
+        struct Half(u64);
+        impl Half {
+            fn of(&self) -> u64 {
+                self.0 / 2
+            }
+        }
+        Half(self.id).of()
+    })]
+    async fn nested(&self) -> Result<u64, Failure> {
+        Ok(self.id)
+    }
+
+    #[limit_per_time(2, "1m", key = [1, 2].map(|fn_of: u64| fn_of * self.id).into_iter().sum::<u64>())]
+    async fn with_count(&self, count: u64) -> Result<u64, Failure> {
+        Ok(self.id + count)
+    }
+}
+
+#[test]
+fn f_52_self_in_a_text_and_in_a_nested_item_below_async_trait() {
+    let world = World::new();
+    let plain = |id| Plain { id };
+    assert_eq!(world.run(admitted(9, || async { plain(2).shown().await })), 2);
+    assert_eq!(world.run(admitted(9, || async { plain(3).shown().await })), 2);
+    assert_eq!(world.run(admitted(9, || async { plain(2).doubled().await })), 2);
+    assert_eq!(
+        world.run(admitted(9, || async { plain(3).doubled().await })),
+        0,
+        "doubled braces stand for themselves"
+    );
+    assert_eq!(world.run(admitted(9, || async { plain(2).nested().await })), 2);
+    assert_eq!(
+        world.run(admitted(9, || async { plain(3).nested().await })),
+        0,
+        "3 / 2 is 2 / 2"
+    );
+    assert_eq!(world.run(admitted(9, || async { plain(4).nested().await })), 2);
+    assert_eq!(world.run(admitted(9, || async { plain(4).with_count(1).await })), 2);
+    assert_eq!(world.run(admitted(9, || async { plain(5).with_count(1).await })), 2);
+}
+
 struct Above;
 
 /// Ours runs first, in place.

@@ -1,6 +1,7 @@
 //! `cost`, `skip_if`, `deny_if`, `permit`.
 
 use rate_limit::{Permit, RejectionKind, limit_per_time};
+use tokio::task::JoinHandle;
 
 use crate::world::{Failure, World, admitted, wait, why};
 
@@ -67,7 +68,6 @@ fn a_denied_call_is_turned_away_before_anything_is_charged() {
 
 #[limit_per_time(3, "1m", key = user, permit = permit)]
 async fn remaining(user: u64) -> Result<u32, Failure> {
-    let permit: &Permit = permit;
     Ok(permit.decision().map_or(0, |decision| decision.remaining))
 }
 
@@ -78,6 +78,82 @@ fn a_body_sees_its_permit() {
     assert_eq!(world.run(remaining(1)), Ok(1));
     assert_eq!(world.run(remaining(1)), Ok(0));
     assert_eq!(wait(&world.run(remaining(1))), Some(60));
+}
+
+fn parse(code: &str) -> Result<u64, Failure> {
+    code.parse().map_err(|_| Failure::Own)
+}
+
+/// Settles by hand: a code that is no number costs nothing, a right one clears the record, and a wrong one stays charged.
+#[limit_per_time(2, "1m", key = user, permit = permit)]
+async fn redeem(user: u64, code: &str) -> Result<&str, Failure> {
+    if code.is_empty() {
+        permit.refund().await.expect("it is in memory");
+        return Ok("nothing to redeem");
+    }
+    let code = parse(code)?;
+    if code != 42 {
+        return Ok("wrong");
+    }
+    permit.reset().await.expect("it is in memory");
+    Ok("right")
+}
+
+#[test]
+fn f_19_a_body_settles_its_permit() {
+    let world = World::new();
+    let redeem = |code| world.run(redeem(1, code));
+    for _ in 0..3 {
+        assert_eq!(redeem(""), Ok("nothing to redeem"), "an early return that refunds");
+    }
+    assert_eq!(redeem("x"), Err(Failure::Own), "an early `?`");
+    assert_eq!(redeem("42"), Ok("right"));
+    assert_eq!(redeem("41"), Ok("wrong"));
+    assert_eq!(redeem(""), Ok("nothing to redeem"), "a place is left");
+    assert_eq!(redeem("41"), Ok("wrong"));
+    assert_eq!(wait(&redeem("42")), Some(60), "the wrong ones stay charged");
+}
+
+#[limit_per_time(1, "1m", key = user, permit = permit)]
+async fn in_the_background(user: u64) -> Result<JoinHandle<()>, Failure> {
+    Ok(tokio::spawn(async move {
+        permit.refund().await.expect("it is in memory");
+    }))
+}
+
+#[limit_per_time(1, "1m", key = user, permit = permit)]
+fn in_a_future(user: u64) -> impl Future<Output = Result<(), Failure>> {
+    async move { permit.refund().await.map_err(|_| Failure::Own) }
+}
+
+/// What is given back later is given back once: a permit that was settled is gone.
+struct Outbox(Option<Permit>);
+
+impl Outbox {
+    #[limit_per_time(1, "1m", key = user, permit = permit)]
+    async fn take(&mut self, user: u64) -> Result<(), Failure> {
+        self.0 = Some(permit);
+        Ok(())
+    }
+}
+
+#[test]
+fn f_19_a_permit_outlives_the_body() {
+    let world = World::new();
+    world.run(async {
+        let task = in_the_background(1).await.expect("it is the first");
+        task.await.expect("it settles");
+        assert!(in_the_background(1).await.is_ok(), "it was given back");
+
+        assert_eq!(admitted(3, || in_a_future(1)).await, 3);
+
+        let mut outbox = Outbox(None);
+        assert_eq!(outbox.take(1).await, Ok(()));
+        assert_eq!(why(&outbox.take(1).await), Some(RejectionKind::Limited));
+        let permit = outbox.0.take().expect("it was put there");
+        permit.refund().await.expect("it is in memory");
+        assert_eq!(outbox.take(1).await, Ok(()));
+    });
 }
 
 #[derive(PartialEq)]

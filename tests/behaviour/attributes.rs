@@ -22,7 +22,7 @@ async fn Above() -> Result<u8, Rejection> {
 /// Below.
 #[must_use]
 #[inline(never)]
-#[allow(clippy::needless_return, non_snake_case)]
+#[allow(clippy::needless_return, clippy::double_must_use, non_snake_case)]
 #[deprecated = "it says so"]
 #[cfg(test)]
 #[limit_per_time(1, "1m", key = "k", reset_on_success, success = |_| false)]

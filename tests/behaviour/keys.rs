@@ -1,6 +1,7 @@
 //! Which calls are one client's.
 
 use std::net::IpAddr;
+use std::num::NonZero;
 use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderValue};
@@ -321,4 +322,26 @@ fn f_25_a_tuple_within_a_tuple_is_one_part_of_it() {
     assert_eq!(of(&(("a", "b"),)), of(&("a", "b")));
     assert_eq!(of(&List(&["a", "b"])), of(&("a", "b")));
     assert_eq!(of(&(("a",), ("b",))), of(&("a", "b")));
+}
+
+#[test]
+fn f_53_a_number_that_is_not_zero_is_the_number() {
+    let of = |client: &dyn ToKey| Client::of(client).expect("it names somebody");
+    let numbers: [(&dyn ToKey, &dyn ToKey); 12] = [
+        (&NonZero::<u8>::MAX, &u8::MAX),
+        (&NonZero::<u16>::MAX, &u16::MAX),
+        (&NonZero::<u32>::MAX, &u32::MAX),
+        (&NonZero::<u64>::MAX, &u64::MAX),
+        (&NonZero::<u128>::MAX, &u128::MAX),
+        (&NonZero::<usize>::MAX, &usize::MAX),
+        (&NonZero::<i8>::MIN, &i8::MIN),
+        (&NonZero::<i16>::MIN, &i16::MIN),
+        (&NonZero::<i32>::MIN, &i32::MIN),
+        (&NonZero::<i64>::MIN, &i64::MIN),
+        (&NonZero::<i128>::MIN, &i128::MIN),
+        (&NonZero::<isize>::MIN, &isize::MIN),
+    ];
+    for (place, (not_zero, number)) in numbers.into_iter().enumerate() {
+        assert_eq!(of(not_zero), of(number), "{place}");
+    }
 }

@@ -122,3 +122,137 @@ async fn two_functions_of_one_path_share_a_counter_and_that_is_said_once() {
     );
     assert!(said[0].contains("give each a name of its own"), "{said:?}");
 }
+
+/// As macros of server functions do: the attribute goes onto the function and onto what calls it.
+macro_rules! copied {
+    ($(#[$attribute:meta])+ async fn $name:ident($user:ident), $inner:ident) => {
+        $(#[$attribute])+
+        async fn $inner($user: &str) -> Result<(), Rejection> {
+            Ok(())
+        }
+
+        $(#[$attribute])+
+        async fn $name($user: &str) -> Result<(), Rejection> {
+            $inner($user).await
+        }
+    };
+}
+
+copied! {
+    #[limit_per_time(4, "1m", key = user, name = "copied")]
+    async fn copied(user), copied_inner
+}
+
+copied! {
+    #[limit_per_time(4, "1m", key = user, name = "copied, settled", refund_on_error)]
+    async fn settled(user), settled_inner
+}
+
+#[limit_per_time(4, "1m", key = user, name = "wrapped")]
+async fn wrapping(user: &str) -> Result<(), Rejection> {
+    wrapped(user).await
+}
+
+#[limit_per_time(4, "1m", key = user, name = "wrapped")]
+async fn wrapped(user: &str) -> Result<(), Rejection> {
+    tokio::task::yield_now().await;
+    Ok(())
+}
+
+struct Service;
+
+#[limit_per_time(4, "1m", key = user, name = "service")]
+impl Service {
+    async fn all(&self, user: &str) -> Result<(), Rejection> {
+        self.one(user).await
+    }
+
+    async fn one(&self, user: &str) -> Result<(), Rejection> {
+        Ok(())
+    }
+}
+
+/// The lines of the log that tell of this name.
+fn warned(name: &str) -> Vec<String> {
+    let of = |line: &String| line.contains("charged twice") && line.contains(&format!("method={name:?}"));
+    log::take().into_iter().filter(of).collect()
+}
+
+#[tokio::test]
+async fn f_38_an_attribute_that_a_macro_copied_is_told_once() {
+    let world = World::new();
+    let four = async |name| {
+        let mut admitted = 0;
+        for _ in 0..4 {
+            let answer = match name {
+                "copied" => world.run(copied("alice")).await,
+                _ => world.run(settled("alice")).await,
+            };
+            admitted += u32::from(answer.is_ok());
+        }
+        (admitted, warned(name))
+    };
+    for name in ["copied", "copied, settled"] {
+        let (admitted, warned) = four(name).await;
+        assert_eq!(admitted, 2, "each is charged twice");
+        assert_eq!(warned.len(), 1, "{warned:?}");
+        assert!(warned[0].contains("`behaviour::names` (line"), "{warned:?}");
+        assert!(
+            warned[0].contains("put `limit_per_time` on a function of its own"),
+            "{warned:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn f_38_a_function_that_calls_one_of_its_name_is_told_once() {
+    let world = World::new();
+    let task = world.spawned(async {
+        for _ in 0..2 {
+            wrapping("alice").await.expect("four a minute");
+        }
+        warned("wrapped")
+    });
+    let warned_of = task.await.expect("nothing panics");
+    assert_eq!(warned_of.len(), 1, "{warned_of:?}");
+    let lines = warned_of[0].matches("`behaviour::names` (line").count();
+    assert_eq!(lines, 2, "{warned_of:?}");
+    assert!(warned_of[0].contains("a function without a limit"), "{warned_of:?}");
+
+    world.run(Service.all("alice")).await.expect("it is the first");
+    assert_eq!(warned("service").len(), 1, "in a block of one name, too");
+}
+
+#[limit_per_time(4, "1m", key = user, name = "apart")]
+async fn apart(user: &str) -> Result<(), Rejection> {
+    Ok(())
+}
+
+#[limit_per_time(4, "1m", key = user, name = "apart")]
+async fn apart_of_another(user: &str) -> Result<(), Rejection> {
+    apart("another").await
+}
+
+#[limit_per_time(4, "1m", key = user, name = "apart")]
+async fn apart_in_a_task(user: &str) -> Result<(), Rejection> {
+    Ok(())
+}
+
+#[tokio::test]
+async fn f_38_calls_of_one_name_that_are_not_within_each_other_are_not_told() {
+    let world = World::new();
+    world
+        .run(async {
+            apart("alice").await.expect("it is the first");
+            apart_in_a_task("alice").await.expect("it is the second");
+            apart_of_another("alice")
+                .await
+                .expect("the inner one is of another client");
+            drop(apart("alice"));
+            apart_of_another("alice").await.expect("it is the fourth");
+            apart_of_another("alice").await.expect_err("it is the fifth");
+            apart("alice").await.expect_err("it is the sixth");
+        })
+        .await;
+    assert_eq!(warned("apart"), [""; 0]);
+}

@@ -37,6 +37,45 @@ async fn count_on_any<DB: sqlx::Database<Connection: SqlConnection>>(
     Ok(())
 }
 
+struct Ledger<'a> {
+    tx: sqlx::Transaction<'a, sqlx::Sqlite>,
+    limiter: Limiter,
+}
+
+#[async_trait::async_trait]
+trait Book {
+    async fn book(&mut self, member: u32) -> Result<(), Rejection>;
+}
+
+#[async_trait::async_trait]
+impl Book for Ledger<'_> {
+    #[limit_per_time(
+        algorithm = token_bucket, capacity = 3, refill = "50s", key = member, within = self.tx,
+        limiter = self.limiter.clone()
+    )]
+    async fn book(&mut self, member: u32) -> Result<(), Rejection> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn f_43_a_method_below_async_trait_has_its_transaction_in_self() {
+    let database = Database::with_table(Kind::Sqlite).await;
+    let pool = database.pool(2).await;
+    let limiter = limiter(&pool);
+    let Pool::Sqlite(connections) = &pool else {
+        unreachable!("SQLite was asked for");
+    };
+    let mut ledger = Ledger {
+        tx: connections.begin().await.expect("it begins"),
+        limiter: limiter.clone(),
+    };
+    for _ in 0..3 {
+        ledger.book(1).await.expect("one of three");
+    }
+    ledger.book(1).await.expect_err("the fourth");
+}
+
 pub fn limiter(pool: &Pool) -> Limiter {
     let store = pool.store().deadline(Duration::from_secs(5)).build();
     Limiter::builder().store(store).build().expect("it is built")

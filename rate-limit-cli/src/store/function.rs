@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rate_limit::{Algorithm, Method, Policy, Rule, StoredRule};
+use rate_limit::{Algorithm, Client, Key, Method, Policy, Rule, StoredRule};
 
 use super::Store;
 use crate::failure::{Code, Failure};
@@ -27,7 +27,8 @@ pub(super) async fn rules_of(store: &Store, name: &str, policy: Option<Policy>) 
                 format!("`{function}` has no counters of a {}", algorithm(policy.algorithm())),
             ));
         }
-        for rule in &mut rules {
+        // Where the numbers tell which counter it is, no others judge it.
+        for rule in rules.iter_mut().filter(|rule| !rule.by_numbers) {
             rule.policy = Some(policy);
         }
     }
@@ -76,6 +77,12 @@ fn listed(name: &str, names: &BTreeSet<String>) -> String {
 /// Its method. The name stays for as long as the process, which asks for a few.
 pub(super) fn method(function: &str) -> Method {
     Method::named(function.to_owned().leak())
+}
+
+/// The rule for a client, if its policy is known.
+pub(super) fn rule_for(rule: &StoredRule, client: Client) -> Option<Rule> {
+    let of = Rule::new(rule.policy?, Key::new(method(&rule.function), client)).place(rule.place);
+    Some(if rule.by_numbers { of.by_numbers() } else { of })
 }
 
 pub(super) const fn algorithm(algorithm: Algorithm) -> &'static str {

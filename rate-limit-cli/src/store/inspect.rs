@@ -5,12 +5,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use jiff::Timestamp;
-use rate_limit::{Client, Key, Limiter, Policy, Rule, StoredRule};
+use rate_limit::{Client, Limiter, Policy, StoredRule};
 use serde::Serialize;
 
 use super::client::ClientArgs;
 use super::counter::Counter;
-use super::function::{method, rules_of};
+use super::function::{rule_for, rules_of};
 use super::{Store, StoreArgs, of_store};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -72,11 +72,10 @@ impl Inspect {
 
 /// When the calls were admitted that count, where that is kept.
 async fn admitted(limiter: &Limiter, rule: &StoredRule, client: Client) -> Result<Vec<Timestamp>, Failure> {
-    let Some(policy) = rule.policy else {
+    let Some(rule) = rule_for(rule, client) else {
         return Ok(Vec::new());
     };
-    let key = Key::new(method(&rule.function), client);
-    let times = limiter.inspect(Rule::new(policy, key).place(rule.place)).await;
+    let times = limiter.inspect(rule).await;
     let time = |at: SystemTime| time(at.duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as u64);
     Ok(times.map_err(of_store)?.into_iter().map(time).collect())
 }

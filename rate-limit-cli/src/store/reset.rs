@@ -6,7 +6,7 @@ use rate_limit::Key;
 use super::client::{ClientArgs, Found};
 use super::confirm::confirm;
 use super::forget::Deleted;
-use super::function::{method, rules_of};
+use super::function::{method, rule_for, rules_of};
 use super::{StoreArgs, of_store};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -47,6 +47,10 @@ impl Reset {
                         .reset(Key::new(method(function), *client))
                         .await
                         .map_err(of_store)?;
+                }
+                let by_numbers = rules.iter().filter(|rule| rule.by_numbers);
+                for rule in by_numbers.filter_map(|rule| rule_for(rule, *client)) {
+                    limiter.reset_rule(rule).await.map_err(of_store)?;
                 }
             }
             output.report(&deleted)?;

@@ -14,6 +14,7 @@ const SCENE: &str = "RATE_LIMIT_TEST_SCENE";
 
 pub const MINUTES: Duration = Duration::from_secs(600);
 pub const LOGIN: Policy = Policy::sliding_window(3, MINUTES);
+pub const LARGE: Policy = Policy::sliding_window(10, MINUTES);
 pub const READ: Policy = Policy::token_bucket(3, Duration::from_secs(500));
 pub const EMAIL: &str = "alice@example.org";
 
@@ -78,6 +79,16 @@ async fn play(limiter: &Limiter, scene: &str, windows: bool) -> usize {
         }
     };
     match scene {
+        "plans" => {
+            for policy in [LOGIN, LARGE] {
+                let key = Key::new(Method::named("portal::Plan::login"), email);
+                let rule = Rule::new(policy, key).by_numbers();
+                for _ in 0..4 {
+                    let _ = limiter.check(rule).await;
+                }
+            }
+            2
+        }
         "many" => {
             for client in 0..700_u32 {
                 let client = Client::of(&client).expect("somebody");

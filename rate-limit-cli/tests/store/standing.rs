@@ -32,6 +32,33 @@ fn a_block_is_told() {
 }
 
 #[test]
+fn f_44_each_set_of_numbers_of_a_function_is_told_and_let_go() {
+    let server = RedisServer::start();
+    let url = server.url();
+    call(&url, "plans");
+    for by in [&["--policy", "5 in 10m"][..], &[]] {
+        let arguments = [&["inspect", "--method", "login"][..], by, &[EMAIL]].concat();
+        let inspected = json(&url, &arguments);
+        let mut told: Vec<_> = inspected["counters"]
+            .as_array()
+            .expect("there are some")
+            .iter()
+            .map(|counter| {
+                let policy = counter["policy"].as_str().expect("it is known");
+                let admitted = counter["admitted"].as_array().expect("it is a window").len();
+                (policy, counter["remaining"].as_u64(), admitted)
+            })
+            .collect();
+        told.sort_unstable();
+        assert_eq!(told, [("10 in 10m", Some(6), 4), ("3 in 10m", Some(0), 3)]);
+    }
+    let reset = json(&url, &["reset", "--yes", "--method", "portal::Plan::login", EMAIL]);
+    assert_eq!(reset["deleted"].as_array().map(Vec::len), Some(2), "{reset}");
+    let none = said(&url, &["inspect", EMAIL]);
+    assert!(!none.out.contains("portal::Plan::login"), "{none:?}");
+}
+
+#[test]
 fn a_policy_of_the_operator_takes_the_place_of_the_one_that_is_stored() {
     let server = RedisServer::start();
     let url = server.url();

@@ -3,28 +3,30 @@
 //! What is written has `__` before each of its locals, which the comments leave out: hygiene keeps them apart from
 //! locals of the user's, and not from constants, statics and unit structs.
 
+mod around;
 mod call;
 mod check;
 mod policy;
 mod rename;
-mod settle;
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::{Error, Result};
 
+use self::around::around;
 use self::check::checked;
-use self::policy::known;
+use self::policy::{known, using};
 pub(crate) use self::policy::{no_policy_of_trait, policy_of_trait};
 use self::rename::rename_self;
-use self::settle::settled;
 use crate::args::Args;
+use crate::attrs::{Stacked, is_exempt};
 use crate::error::Errors;
-use crate::future::{FutureBody, braced};
+use crate::future::{FutureBody, whole};
+use crate::groups::{Depth, rebuilt, visible};
 use crate::items::Items;
 use crate::model::{Model, Rule, Rules, SettleOn};
-use crate::params::local;
-use crate::target::{MARKER, Stacked, Target, is_exempt};
+use crate::params::{self, Words, local};
+use crate::target::{MARKER, Target};
 
 /// Expands the attribute. On an error the item is emitted without limits, so that no second error follows.
 pub(crate) fn limit_per_time(args: TokenStream, item: TokenStream) -> TokenStream {
@@ -39,9 +41,9 @@ fn unlimited(item: TokenStream) -> TokenStream {
     if let Some(items) = Items::new(&item) {
         return items.unlimited().unwrap_or(item);
     }
-    match syn::parse2::<Target>(item.clone()) {
+    match Target::new(item.clone()) {
         Ok(mut target) => {
-            target.take_stacked();
+            Stacked::take(&mut target.attrs);
             target.into_token_stream()
         }
         Err(_) => item,
@@ -49,6 +51,7 @@ fn unlimited(item: TokenStream) -> TokenStream {
 }
 
 fn expand(args: TokenStream, item: TokenStream) -> Result<TokenStream> {
+    let args = visible(args, Depth::All);
     if is_exempt(&args) {
         return Err(Error::new_spanned(
             args,
@@ -60,9 +63,9 @@ fn expand(args: TokenStream, item: TokenStream) -> Result<TokenStream> {
         let rules = Rules::new(attributes(args, stacked)?, items.inherits())?;
         return items.limit(&rules);
     }
-    let mut target: Target = syn::parse2(item)?;
+    let mut target = Target::new(item)?;
     target.check()?;
-    let stacked = target.take_stacked();
+    let stacked = Stacked::take(&mut target.attrs);
     function(Model::new(Rules::new(attributes(args, stacked)?, None)?, target)?)
 }
 
@@ -80,74 +83,89 @@ fn attributes(outermost: TokenStream, stacked: Vec<Stacked>) -> Result<Vec<Args>
     errors.finish(attributes)
 }
 
-/// A function as it is limited.
+/// A function as it is limited. The braces are those that were written, for what the compiler says about the function as a whole.
 pub(crate) fn function(mut model: Model) -> Result<TokenStream> {
     let limited = match model.future.take() {
         Some(future) => in_future(&mut model, future)?,
-        None => {
-            let body = braced(model.target.brace, &model.target.body);
-            limited(&mut model, body)
-        }
+        None => in_function(&mut model),
     };
     let target = &model.target;
     let (attrs, vis, sig, inner_attrs) = (&target.attrs, &target.vis, &target.sig, &target.inner_attrs);
-    Ok(quote! {
-        #(#attrs)* #vis #sig {
-            #(#inner_attrs)*
-            #limited
-        }
-    })
+    let body = rebuilt(&target.body, quote!(#(#inner_attrs)* #limited));
+    Ok(quote!(#(#attrs)* #vis #sig #body))
+}
+
+/// The statements of an `async fn`: the check in front of the body, or both in a block that owns the arguments, with what stands around
+/// it.
+fn in_function(model: &mut Model) -> TokenStream {
+    let site = site(&model.rules);
+    let body = whole(&model.target.body).to_token_stream();
+    let checked = checked(model, &body);
+    if !model.is_wrapped() {
+        return quote!(#site #checked);
+    }
+    params::name_ignored(&mut model.target.sig.inputs);
+    let success = &model.rules.success;
+    let mentions = params::mentions(&model.target.sig.inputs, &Words::of(quote!(#checked #success)));
+    let limited = awaited(
+        model,
+        quote_spanned!(Span::mixed_site()=> async move { #mentions #checked }),
+    );
+    quote!(#site #limited)
+}
+
+/// Awaits `body` and what stands around it.
+fn awaited(model: &Model, body: TokenStream) -> TokenStream {
+    let limited = around(model, body);
+    quote_spanned!(Span::mixed_site()=> let __limited = #limited; __limited.await)
 }
 
 /// A function that returns a future: the check is the first that the future does, so that nothing is charged for one that
-/// is made and dropped.
+/// is made and dropped. The block owns what it needs, and nothing is mentioned in it.
 ///
 /// ```text
 /// // Input
 /// fn login(user: u64) -> impl Future<Output = Result<Token, Error>> { BEFORE async move { BODY } }
 /// // Output
-/// fn login(user: u64) -> impl Future<Output = Result<Token, Error>> { BEFORE async move { LIMITED BODY } }
+/// fn login(user: u64) -> impl Future<Output = Result<Token, Error>> { BEFORE async move { SITE CHECK BODY } }
 /// ```
 fn in_future(model: &mut Model, mut future: FutureBody) -> Result<TokenStream> {
     if let Some(renamed) = future.renamed_self.take() {
         model.rules = rename_self(&model.rules, &renamed)?;
     }
-    let body = std::mem::take(&mut future.body);
-    let limited = limited(model, body);
-    Ok(future.with(&limited))
-}
-
-/// The statements that check a call, run the body, and settle the call.
-fn limited(model: &mut Model, body: TokenStream) -> TokenStream {
     let site = site(&model.rules);
-    let call = call::call(&model.rules);
-    let limited = if model.rules.settles() {
-        settled(model, &call, &body)
-    } else {
-        checked(model, &call, &body)
-    };
-    quote!(#site #limited)
+    let checked = checked(model, &std::mem::take(&mut future.body));
+    Ok(match (model.is_wrapped(), future.mentions()) {
+        (false, _) => future.with(&quote!(#site #checked)),
+        // What `#[async_trait]` unpacks is a local of the block.
+        (true, Some(mentions)) => {
+            let limited = awaited(
+                model,
+                quote_spanned!(Span::mixed_site()=> async move { #mentions #checked }),
+            );
+            future.with(&quote!(#site #limited))
+        }
+        (true, None) => {
+            let future = future.wrapped(&checked, |body| around(model, body));
+            quote!(#site #future)
+        }
+    })
 }
 
 /// What stands first in every expansion: the runtime, and what is known of the function once.
 fn site(rules: &Rules) -> TokenStream {
-    let krate = krate(rules);
+    let using = using(rules);
     let marker = local(MARKER);
-    let site = match &rules.name {
-        Some(name) => quote_spanned!(Span::mixed_site()=> __rate_limit::Site::named(#name)),
-        None => quote_spanned!(Span::mixed_site()=> __rate_limit::Site::derived(|| ())),
-    };
-    let numbers = rules.rules.iter().map(|rule| known(&rule.policy));
-    let numbers = numbers.map(|numbers| quote!([#numbers]));
+    let known = rules.rules.iter().map(known).map(|rule| quote!([#rule]));
     let at = rules.at.as_ref().map(|_| quote!(.at()));
+    let name = rules.name.as_ref().map(|name| quote!(.named(#name)));
     let resets = |rule: &Rule| rule.settle.is_some_and(|settle| settle.on == SettleOn::ResetOnSuccess);
     let by_type = (rules.settles() && rules.success.is_none()) || rules.rules.iter().any(resets);
     let traits = by_type.then(|| quote_spanned!(Span::mixed_site()=> use __rate_limit::by_type::*;));
     quote_spanned! {Span::mixed_site()=>
-        use #krate::__private as __rate_limit;
+        #using
         #traits
-        static #marker: __rate_limit::Site = #site;
-        __rate_limit::register!(#marker: #(#numbers)* #at);
+        __rate_limit::site!(#marker: #(#known)* #at #name);
     }
 }
 

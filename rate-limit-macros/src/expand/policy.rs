@@ -1,35 +1,36 @@
 //! The numbers of a rule.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens as _, quote_spanned};
+use quote::{ToTokens as _, quote, quote_spanned};
 use syn::Expr;
 use syn::spanned::Spanned as _;
 
 use super::{krate, site};
-use crate::args::{Count, Window};
-use crate::model::{Numbers, OwnPolicy, Policy, Rules};
+use crate::args::{Count, OnStoreError, Window};
+use crate::model::{Numbers, OwnPolicy, Policy, Rule, Rules, SettleOn};
 use crate::params::local;
 
-pub(super) fn policy(policy: &Policy) -> TokenStream {
-    match (policy, known(policy)) {
-        (Policy::OfTrait(of), _) => {
-            let span = of.span().resolved_at(Span::mixed_site());
-            let policy = Ident::new(POLICY_OF_TRAIT, span);
-            quote_spanned!(span=> <Self as #of>::#policy())
-        }
-        (Policy::Own(own), None) => constant(own),
-        (_, known) => quote_spanned!(Span::mixed_site()=> const { &__rate_limit::#known }),
-    }
-}
-
-/// The numbers as far as they are literals or a name, so that a static can have them, by what the runtime calls them. They were
-/// checked where they were read.
-pub(super) fn known(policy: &Policy) -> Option<TokenStream> {
-    match policy {
+/// What the static of a function holds of a rule: its numbers as far as they are literals or a name, which were checked where they
+/// were read, and its options that are the same for every call.
+pub(super) fn known(rule: &Rule) -> TokenStream {
+    let numbers = match &rule.policy {
         Policy::Own(own) => literal(own),
-        Policy::Named(name) => Some(quote_spanned!(Span::mixed_site()=> Numbers::Named(#name))),
+        Policy::Named(name) => Some(quote!(policy(#name))),
         Policy::OfTrait(_) => None,
-    }
+    };
+    let numbers = numbers.unwrap_or_else(|| quote!(computed()));
+    let observe = rule.observe.then(|| quote!(.observe()));
+    let on_store_error = rule.on_store_error.map(|mode| match mode {
+        OnStoreError::Open => quote!(.open()),
+        OnStoreError::Closed => quote!(.closed()),
+        OnStoreError::Local => quote!(.local()),
+    });
+    let settle = rule.settle.map(|settle| match settle.on {
+        SettleOn::ResetOnSuccess => quote!(.reset_on_success()),
+        SettleOn::RefundOnSuccess => quote!(.refund_on_success()),
+        SettleOn::RefundOnError => quote!(.refund_on_error()),
+    });
+    quote!(#numbers #observe #on_store_error #settle)
 }
 
 fn literal(own: &OwnPolicy) -> Option<TokenStream> {
@@ -37,11 +38,34 @@ fn literal(own: &OwnPolicy) -> Option<TokenStream> {
         return None;
     };
     let block = match &own.block {
-        Some(Window::Micros(block)) => Some(quote_spanned!(Span::mixed_site()=> .block(#block))),
+        Some(Window::Micros(block)) => Some(quote!(.block(#block))),
         Some(Window::Const(_)) => return None,
         None => None,
     };
-    Some(quote_spanned!(Span::mixed_site()=> #algorithm(#count, #span)#block))
+    Some(quote!(#algorithm(#count, #span) #block))
+}
+
+/// The numbers that the static does not hold.
+pub(super) fn computed(policy: &Policy) -> Option<Computed> {
+    match policy {
+        Policy::OfTrait(of) => {
+            let span = of.span().resolved_at(Span::mixed_site());
+            let policy = Ident::new(POLICY_OF_TRAIT, span);
+            Some(Computed::OfTrait(quote_spanned!(span=> <Self as #of>::#policy())))
+        }
+        Policy::Own(own) if literal(own).is_none() => {
+            let numbers = constant(own);
+            Some(Computed::Own(quote_spanned!(Span::mixed_site()=> const { &#numbers })))
+        }
+        _ => None,
+    }
+}
+
+/// Numbers that may be others in another instance of a generic function.
+pub(super) enum Computed {
+    /// Constant expressions.
+    Own(TokenStream),
+    OfTrait(TokenStream),
 }
 
 /// Numbers that the compiler finds and checks.
@@ -65,7 +89,7 @@ fn constant(own: &OwnPolicy) -> TokenStream {
         let block = length(block, "block");
         quote_spanned!(Span::mixed_site()=> .block(#block))
     });
-    quote_spanned!(Span::mixed_site()=> const { &__rate_limit::Numbers::Own(__rate_limit::Policy::#algorithm(#count, #span)#block) })
+    quote_spanned!(Span::mixed_site()=> __rate_limit::Numbers::Own(__rate_limit::Policy::#algorithm(#count, #span)#block))
 }
 
 /// The constructor, and both numbers, each with what checks it.
@@ -85,23 +109,36 @@ const POLICY_OF_TRAIT: &str = "__limit_per_time_on_this_trait";
 pub(crate) fn policy_of_trait(rules: &Rules) -> TokenStream {
     let krate = krate(rules);
     let name = local(POLICY_OF_TRAIT);
-    let policy = &rules.rules[0].policy;
-    let numbers = self::policy(policy);
     // What is asked for is known though no function asks for it here.
-    let site = match policy {
-        Policy::Named(_) => site(rules),
-        _ => quote_spanned!(Span::mixed_site()=> use #krate::__private as __rate_limit;),
+    let (site, kind, numbers) = match &rules.rules[0].policy {
+        Policy::Named(policy) => (
+            site(rules),
+            "literal",
+            quote_spanned!(Span::mixed_site()=> __rate_limit::Numbers::Named(#policy)),
+        ),
+        Policy::Own(own) => match literal(own) {
+            Some(_) => (using(rules), "literal", constant(own)),
+            None => (using(rules), "constant", constant(own)),
+        },
+        Policy::OfTrait(_) => return TokenStream::new(),
     };
+    let kind = local(kind);
     quote_spanned! {Span::mixed_site()=>
         #[doc(hidden)]
-        fn #name() -> &'static #krate::__private::Numbers
+        fn #name() -> &'static #krate::__private::TraitNumbers
         where
             Self: ::core::marker::Sized,
         {
             #site
-            #numbers
+            const { &__rate_limit::TraitNumbers::#kind(#numbers) }
         }
     }
+}
+
+/// Where the runtime is.
+pub(super) fn using(rules: &Rules) -> TokenStream {
+    let krate = krate(rules);
+    quote_spanned!(Span::mixed_site()=> use #krate::__private as __rate_limit;)
 }
 
 /// The same of a trait whose attribute is wrong, of any numbers.

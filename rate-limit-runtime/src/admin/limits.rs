@@ -1,10 +1,12 @@
 //! Which limits there are, and the policies that hold for them.
 
+use crate::key::{Client, Key};
 use crate::limiter::Limiter;
 use crate::method::Method;
 use crate::policies::Policies;
 use crate::policy::Policy;
 use crate::registry::{self, Numbers};
+use crate::rule::Rule;
 
 /// One limit of a function.
 pub(super) struct Limit {
@@ -15,6 +17,16 @@ pub(super) struct Limit {
     pub(super) policy: Option<Policy>,
     /// The entry of the policies that the function asks for.
     pub(super) entry: Option<&'static str>,
+    /// Whether the numbers of the policy have counters of their own.
+    by_numbers: bool,
+}
+
+impl Limit {
+    /// What a call of the client would be decided by, if the policy is known.
+    pub(super) fn rule(&self, client: Client) -> Option<Rule> {
+        let rule = Rule::new(self.policy?, Key::new(self.method, client)).place(self.place);
+        Some(if self.by_numbers { rule.by_numbers() } else { rule })
+    }
 }
 
 /// The limits of all annotated functions, and of whatever else the limiter has decided, in the order of their names.
@@ -22,10 +34,12 @@ pub(super) fn of(limiter: &Limiter) -> Vec<Limit> {
     let tallies = &limiter.watched().tallies;
     let none = Policies::new();
     let mut limits: Vec<Limit> = limiter.with_policies(|policies| {
+        let policies = policies.unwrap_or(&none);
         let annotated = registry::rules().map(|rule| Limit {
             method: *rule.site.method(),
             place: rule.place,
-            policy: rule.policy(policies.unwrap_or(&none)),
+            policy: rule.policy(policies),
+            by_numbers: rule.counts_by_numbers(policies),
             entry: match rule.numbers {
                 Some(Numbers::Named(entry)) => Some(entry),
                 _ => None,
@@ -45,11 +59,12 @@ pub(super) fn of(limiter: &Limiter) -> Vec<Limit> {
                     place,
                     policy: Some(policy),
                     entry: None,
+                    by_numbers: false,
                 }),
             }
         }
     }
     limits.sort_by_key(|limit| (limit.method.name(), limit.place));
-    limits.dedup_by_key(|limit| (limit.method, limit.place));
+    limits.dedup_by_key(|limit| (limit.method, limit.place, limit.policy.filter(|_| limit.by_numbers)));
     limits
 }

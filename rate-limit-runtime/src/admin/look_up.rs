@@ -12,7 +12,6 @@ use super::view::millis;
 use crate::key::{Client, Key};
 use crate::limiter::Limiter;
 use crate::policy::{Algorithm, Policy};
-use crate::rule::Rule;
 
 /// The most counters that are asked for at a time.
 const MOST: usize = 4_096;
@@ -91,9 +90,9 @@ fn policy(limiter: &Limiter, limit: &Limit) -> Option<Policy> {
 async fn standing(limiter: &Limiter, client: Client, known: &[&Limit]) -> Result<Standing, Problem> {
     let mut limits = Vec::new();
     for limit in known {
-        let Some(policy) = limit.policy else { continue };
         // Without a time of an event, so that the clock of the store alone decides: it is asked how the client stands now.
-        let rule = Rule::new(policy, Key::new(limit.method, client)).place(limit.place);
+        let Some(rule) = limit.rule(client) else { continue };
+        let policy = rule.policy;
         let decision = limiter.peek(rule).await?;
         let keeps_times = policy.algorithm() == Algorithm::SlidingWindow && !decision.reset_after.is_zero();
         let attempts = match keeps_times {

@@ -95,7 +95,7 @@ impl Log {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, now: u64, count: u32, window: u64, cost: u32) {
         let expired = self.expired(now, window);
         self.entries.remove_oldest(expired);

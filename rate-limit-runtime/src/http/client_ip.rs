@@ -68,6 +68,7 @@ impl ClientIp {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl ToKey for ClientIp {
     fn to_key(&self, hasher: &mut KeyHasher) {
         hasher.host(self.group, self.scope);

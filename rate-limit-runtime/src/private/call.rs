@@ -1,33 +1,46 @@
 //! One call of an annotated function.
 
-use std::future::poll_fn;
-use std::pin::Pin;
-use std::task::{Poll, ready};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use smallvec::SmallVec;
 
 use super::within::Within;
 use crate::algorithm::Answer;
 use crate::charged;
-use crate::client;
 use crate::current;
 use crate::decision::{DecidedBy, Decision};
-use crate::failure::OnStoreError;
-use crate::key::{Client, Id, Key, KeyError};
-use crate::limiter::{Limiter, Rules, Unsettled};
-use crate::method::{Method, Site};
+use crate::key::{Client, Id, Key, KeyError, KeyHasher};
+use crate::limiter::{Limiter, Rules};
+use crate::method::Method;
 use crate::observe::{self, Decided};
-use crate::permit::{Permit, Settle};
+use crate::permit::Permit;
 use crate::policies::Policies;
 use crate::policy::{Algorithm, Policy};
-use crate::registry::Numbers;
+use crate::registry::{self, Numbers, SettleOn, Site, SiteRule, TraitNumbers, TypeName};
 use crate::rejection::{Rejection, RejectionKind};
 use crate::report;
 use crate::rule::Rule;
 use crate::scopes;
 use crate::store::{Demand, MemoryStore, Reply};
 use crate::throttle::log_throttled;
+use crate::under_way::UnderWay;
+
+/// The numbers of a rule that its site does not know and its call does not tell, which no expansion writes: nobody is admitted.
+const NOTHING: Numbers = Numbers::Own(Policy::NOTHING);
+
+/// A decision that is not an admission at once.
+type Admission = Reply<Result<(), Rejection>>;
+
+/// Decides a call of one rule, as [`Call::admit`] does.
+///
+/// # Errors
+///
+/// What tells whether the body runs, when it is awaited.
+pub fn admit(site: &'static Site, key: &mut KeyHasher) -> Result<(), Admission> {
+    let mut call = Call::new(site);
+    call.rule(key);
+    call.admit()
+}
 
 /// What is known of a call before it is decided.
 #[derive(Debug)]
@@ -55,35 +68,13 @@ struct Simple<'a> {
 /// One rule of a call: of each attribute, unless it is skipped.
 #[derive(Debug)]
 struct Asked<'a> {
+    of: &'static SiteRule,
     numbers: &'static Numbers,
     client: Result<&'a Client, KeyError>,
     place: u8,
     cost: u32,
-    observe: bool,
-    on_store_error: Option<OnStoreError>,
-    settle: Option<SettleOn>,
-}
-
-/// When a rule settles a call, and how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SettleOn {
-    /// Forget the record up to this call, after a success.
-    ResetOnSuccess,
-    /// Take back the charge, after a success.
-    RefundOnSuccess,
-    /// Take back the charge, after anything else.
-    RefundOnError,
-}
-
-impl SettleOn {
-    /// How a rule settles a call that ended so.
-    const fn after(self, success: bool) -> Option<Settle> {
-        match (self, success) {
-            (Self::ResetOnSuccess, true) => Some(Settle::Reset),
-            (Self::RefundOnSuccess, true) | (Self::RefundOnError, false) => Some(Settle::Refund),
-            _ => None,
-        }
-    }
+    /// Whether its numbers have counters of their own, beside those of other numbers of the function.
+    by_numbers: bool,
 }
 
 impl Asked<'_> {
@@ -91,13 +82,13 @@ impl Asked<'_> {
         let mut rule = Rule::new(policy, Key::new(*call.site.method(), client))
             .place(self.place)
             .cost(self.cost);
-        if self.observe {
+        if self.of.observe {
             rule = rule.observe();
         }
         if let Some(at) = call.at {
             rule = rule.at(at);
         }
-        if let Some(mode) = self.on_store_error {
+        if let Some(mode) = self.of.on_store_error {
             rule = rule.on_store_error(mode);
         }
         rule
@@ -118,54 +109,72 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// One more rule.
+    /// Adds the next rule, for the client that `key` names, with the numbers of the site.
     #[inline]
-    pub fn rule(&mut self, numbers: &'static Numbers, client: Result<&'a Client, KeyError>) {
+    pub fn rule(&mut self, key: &'a mut KeyHasher) {
+        let of = self.next();
+        self.add(of, of.numbers.as_ref().unwrap_or(&NOTHING), false, key);
+    }
+
+    /// Adds the next rule, with numbers that are constant expressions, which may be others in another instance of the function. `here` is
+    /// the name of a closure in this one.
+    #[inline]
+    pub fn rule_of(&mut self, numbers: &'static Numbers, here: TypeName, key: &'a mut KeyHasher) {
+        let by_numbers = match numbers {
+            Numbers::Own(policy) => self.site.counts_by_numbers(self.place, *policy, here),
+            Numbers::Named(_) => false,
+        };
+        self.add(self.next(), numbers, by_numbers, key);
+    }
+
+    /// Adds the next rule, with the numbers of a trait.
+    #[inline]
+    pub fn rule_of_trait(&mut self, numbers: &'static TraitNumbers, here: TypeName, key: &'a mut KeyHasher) {
+        match numbers.constant {
+            true => self.rule_of(&numbers.numbers, here, key),
+            false => self.add(self.next(), &numbers.numbers, false, key),
+        }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, of: &'static SiteRule, numbers: &'static Numbers, by_numbers: bool, key: &'a mut KeyHasher) {
         self.rules.push(Asked {
+            of,
             numbers,
-            client,
+            client: key.finish(),
             place: self.place,
             cost: 1,
-            observe: false,
-            on_store_error: None,
-            settle: None,
+            by_numbers,
         });
         self.skip();
     }
 
-    /// A rule that does not hold for this call: those after it keep their places.
+    #[inline(always)]
+    fn next(&self) -> &'static SiteRule {
+        &self.site.rules()[usize::from(self.place)]
+    }
+
+    /// Leaves out the next rule, which does not hold for this call: those after it keep their places.
     #[inline]
     pub fn skip(&mut self) {
         self.place += 1;
     }
 
-    /// What `cost = ..` says of the last rule.
+    pub(super) const fn site(&self) -> &'static Site {
+        self.site
+    }
+
+    /// Returns how each rule settles the call.
+    pub(super) fn settle_on(&self) -> impl Iterator<Item = Option<SettleOn>> {
+        self.rules.iter().map(|asked| asked.of.settle)
+    }
+
+    /// Sets the cost of the last rule.
     #[inline]
     pub fn cost(&mut self, cost: u32) {
-        self.change_last(|rule| rule.cost = cost);
-    }
-
-    /// What `observe` says of the last rule.
-    #[inline]
-    pub fn observe(&mut self) {
-        self.change_last(|rule| rule.observe = true);
-    }
-
-    /// What `on_store_error = ..` says of the last rule.
-    #[inline]
-    pub fn on_store_error(&mut self, mode: OnStoreError) {
-        self.change_last(|rule| rule.on_store_error = Some(mode));
-    }
-
-    /// What `reset_on_success`, `refund_on_success` or `refund_on_error` says of the last rule.
-    #[inline]
-    pub fn settle(&mut self, settle: SettleOn) {
-        self.change_last(|rule| rule.settle = Some(settle));
-    }
-
-    #[inline]
-    fn change_last(&mut self, change: impl FnOnce(&mut Asked<'a>)) {
-        self.rules.last_mut().map(change);
+        if let Some(rule) = self.rules.last_mut() {
+            rule.cost = cost;
+        }
     }
 
     /// What `at = ..` says.
@@ -180,10 +189,28 @@ impl<'a> Call<'a> {
         self.limiter = Some(limiter);
     }
 
-    /// Decides the call: by the embedded store at once, without allocating.
-    pub fn admit(&self) -> Reply<Result<(), Rejection>> {
+    /// Begins the call of a function with `name = ".."`. It is under way until what this returns is dropped.
+    #[inline]
+    pub fn under_way(&self) -> Option<UnderWay> {
+        if !self.site.shares_its_name(registry::shares_its_name) {
+            return None;
+        }
+        let counters = self
+            .rules
+            .iter()
+            .filter_map(|asked| Some((asked.place, *asked.client.ok()?)));
+        UnderWay::begin(self.site, counters.collect())
+    }
+
+    /// Decides the call: by the embedded store at once, without allocating. For a call that is admitted at once, as most are, nothing is
+    /// moved and nothing awaited.
+    ///
+    /// # Errors
+    ///
+    /// What tells whether the body runs, when it is awaited.
+    pub fn admit(&self) -> Result<(), Admission> {
         let Some(simple) = self.as_simple() else {
-            return self.permit().map(|permit| permit.map(drop));
+            return Err(self.permit().map(|permit| permit.map(drop)));
         };
         #[cfg(feature = "admin")]
         if simple.limiter.watch().is_some() {
@@ -193,7 +220,7 @@ impl<'a> Call<'a> {
             None => {
                 let decided = Decided::unseen(self.site.method(), None).by(DecidedBy::Store, simple.ordinal);
                 observe::decided(None, &decided);
-                Reply::ready(Ok(()))
+                Ok(())
             }
             Some(answer) => self.refused(simple.demand.policy, simple.ordinal, answer),
         }
@@ -207,8 +234,8 @@ impl<'a> Call<'a> {
                 client: Ok(client),
                 place,
                 cost,
-                observe: false,
-                ..
+                of: SiteRule { observe: false, .. },
+                by_numbers,
             },
         ] = &self.rules[..]
         else {
@@ -218,7 +245,10 @@ impl<'a> Call<'a> {
             return None;
         }
         let limiter = self.limiter.as_ref().unwrap_or_else(|| current::default());
-        let counted = self.site.method().hash_counted_by(policy.algorithm(), *place);
+        let mut counted = self.site.method().hash_counted_by(policy.algorithm(), *place);
+        if *by_numbers {
+            counted = Method::hash_counted_for(counted, policy);
+        }
         Some(Simple {
             #[cfg(feature = "admin")]
             limiter,
@@ -236,7 +266,7 @@ impl<'a> Call<'a> {
     /// Decides a simple call where somebody watches the limiter. What an admission leaves is looked at once more.
     #[cfg(feature = "admin")]
     #[inline(never)]
-    fn admit_shown(&self, simple: Simple<'_>) -> Reply<Result<(), Rejection>> {
+    fn admit_shown(&self, simple: Simple<'_>) -> Result<(), Admission> {
         let policy = *simple.demand.policy;
         let refusal = simple.store.admit(simple.id, simple.demand);
         let answer = refusal.unwrap_or_else(|| simple.store.look(simple.id, simple.demand));
@@ -250,18 +280,22 @@ impl<'a> Call<'a> {
             None => Decided::unseen(method, refusal.map(kind)),
         };
         observe::decided(Some(simple.limiter), &decided);
-        Reply::ready(match decided.refused {
+        match decided.refused {
             None => Ok(()),
-            Some(kind) => Err(Rejection::new(kind, method, policy).with_decision(decision)),
-        })
+            Some(kind) => Err(Reply::ready(Err(
+                Rejection::new(kind, method, policy).with_decision(decision)
+            ))),
+        }
     }
 
     #[inline(never)]
-    fn refused(&self, policy: &Policy, ordinal: u8, answer: Answer) -> Reply<Result<(), Rejection>> {
+    fn refused(&self, policy: &Policy, ordinal: u8, answer: Answer) -> Result<(), Admission> {
         let (kind, method) = (kind(answer), self.site.method());
         observe::decided(None, &Decided::unseen(method, Some(kind)).by(DecidedBy::Store, ordinal));
         let rejection = Rejection::new(kind, method, *policy);
-        Reply::ready(Err(rejection.with_decision(Decision::new(*policy, answer))))
+        Err(Reply::ready(Err(
+            rejection.with_decision(Decision::new(*policy, answer))
+        )))
     }
 
     /// As [`admit`](Self::admit), for a body that looks at the permit.
@@ -330,85 +364,33 @@ impl<'a> Call<'a> {
         let client = asked
             .client
             .map_err(|error| Rejection::of_nobody(&error, method, policy, limiter))?;
-        let rule = asked.rule(self, policy, *client);
+        let mut rule = asked.rule(self, policy, *client);
+        // A configured policy is one for all instances.
+        if asked.by_numbers && policies.is_none_or(|policies| policies.of(method, asked.place).is_none()) {
+            rule = rule.by_numbers();
+        }
         charged::warn_if_twice(|| rule.charge().key);
         Ok(rule)
-    }
-
-    /// As [`admit`](Self::admit), for a call that is settled, by what is left in `place`.
-    pub fn settled<'p>(
-        &self,
-        place: &'p mut Option<Settling>,
-    ) -> impl Future<Output = Result<(), Rejection>> + Send + use<'p> {
-        let settling = place.insert(Settling {
-            site: self.site,
-            how: self.rules.iter().map(|asked| asked.settle).collect(),
-            permit: self.permit(),
-        });
-        poll_fn(|context| {
-            let permit = settling.permit.poll_in_place(context);
-            permit.map(|permit| match permit {
-                Some(Err(rejection)) => Err(*rejection),
-                _ => Ok(()),
-            })
-        })
-    }
-}
-
-/// A call that is to be settled. The answer of the store stays in one place from the check to the settlement, so that the future
-/// of the function has room for it once.
-#[derive(Debug)]
-pub struct Settling {
-    site: &'static Site,
-    permit: Reply<Result<Permit, Rejection>>,
-    how: SmallVec<[Option<SettleOn>; 4]>,
-}
-
-impl Settling {
-    fn permit(&self) -> Option<&Permit> {
-        self.permit.answer()?.as_ref().ok()
-    }
-}
-
-/// Whether the call was admitted.
-#[must_use]
-pub fn is_admitted(settling: &Option<Settling>) -> bool {
-    settling.as_ref().is_some_and(|settling| settling.permit().is_some())
-}
-
-/// Settles a call that was admitted. What goes wrong never reaches the caller.
-pub fn settle(settling: &Option<Settling>, success: bool) -> impl Future<Output = ()> + Send + use<> {
-    let mut told = settling.as_ref().and_then(|settling| {
-        let permit = settling.permit()?;
-        let how = |place: usize| settling.how.get(place).copied().flatten()?.after(success);
-        let unsettled = unsettled(settling.how.iter().filter_map(|how| (*how)?.after(success)));
-        Some((permit.settle(how), settling.site, permit.limiter().clone(), unsettled))
-    });
-    // An `async` block would have room for all this twice.
-    poll_fn(move |context| {
-        if let Some((reply, site, limiter, unsettled)) = &mut told
-            && let Err(error) = ready!(Pin::new(reply).poll(context))
-        {
-            limiter.note_unsettled(site.method(), *unsettled, &error);
-        }
-        Poll::Ready(())
-    })
-}
-
-/// What is not done, if the store does not hear of these.
-fn unsettled(mut all: impl Iterator<Item = Settle>) -> Unsettled {
-    let first = all.next();
-    match all.all(|next| Some(next) == first) {
-        true if first == Some(Settle::Reset) => Unsettled::Reset,
-        true => Unsettled::Refund,
-        false => Unsettled::Both,
     }
 }
 
 /// What `deny_if` turns away. It is turned away before `limiter = ..` is evaluated, so its policy is that of the limiter that holds
 /// without.
 #[must_use]
-pub fn denied(site: &'static Site, numbers: &'static Numbers) -> Rejection {
+pub fn denied(site: &'static Site) -> Rejection {
+    let numbers = site.rules().first().and_then(|rule| rule.numbers.as_ref());
+    denied_by(site, numbers.unwrap_or(&NOTHING))
+}
+
+/// As [`denied`], of a function whose numbers are those of a trait.
+#[must_use]
+pub fn denied_by_trait(site: &'static Site, numbers: &'static TraitNumbers) -> Rejection {
+    denied_by(site, &numbers.numbers)
+}
+
+/// As [`denied`], of a function whose site does not know the numbers.
+#[must_use]
+pub fn denied_by(site: &'static Site, numbers: &'static Numbers) -> Rejection {
     let method = site.method();
     let limiter = current::known();
     let policy = match (&limiter, numbers) {
@@ -462,114 +444,24 @@ fn misconfigured(method: &Method, policy: Policy, limiter: &Limiter) -> Rejectio
     Rejection::new(kind, method, policy)
 }
 
-/// The client of a rule without a key.
-#[must_use]
-pub fn ambient() -> Ambient {
-    Ambient(client::ambient())
-}
-
-/// The client that is set here, if one is.
-#[derive(Debug)]
-pub struct Ambient(Result<Client, KeyError>);
-
-impl Ambient {
-    /// As the key of a rule tells it.
-    ///
-    /// # Errors
-    ///
-    /// [`KeyError`] if none is set here.
-    pub fn client(&self) -> Result<&Client, KeyError> {
-        self.0.as_ref().map_err(|error| *error)
-    }
-}
-
 /// The limiter of `limiter = ..`, which is not borrowed while the call waits.
 #[must_use]
 pub fn limiter(given: &Limiter) -> Limiter {
     given.clone()
 }
 
+/// A function from a rejection to what a refused call returns.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be `on_limit`",
+    label = "this is not a closure from a `Rejection` to `{R}`",
+    note = "write `on_limit = |rejection| value`, with a value of type `{R}`"
+)]
+pub trait OnLimit<R>: FnOnce(Rejection) -> R {}
+
+#[diagnostic::do_not_recommend]
+impl<R, F: FnOnce(Rejection) -> R> OnLimit<R> for F {}
+
 /// The value of `on_limit`, with the types pinned so that the closure need not name them.
-pub fn on_limit<R>(rejection: Rejection, value: impl FnOnce(Rejection) -> R) -> R {
+pub fn on_limit<R>(rejection: Rejection, value: impl OnLimit<R>) -> R {
     value(rejection)
-}
-
-/// The numbers of two literals, which were checked when they were read; the window in microseconds.
-#[inline]
-#[must_use]
-pub const fn sliding_window(count: u32, window: u64) -> Numbers {
-    Numbers::Own(Policy::sliding_window(count, Duration::from_micros(window)))
-}
-
-/// As [`sliding_window`].
-#[inline]
-#[must_use]
-pub const fn fixed_window(count: u32, window: u64) -> Numbers {
-    Numbers::Own(Policy::fixed_window(count, Duration::from_micros(window)))
-}
-
-/// As [`sliding_window`].
-#[inline]
-#[must_use]
-pub const fn token_bucket(capacity: u32, refill: u64) -> Numbers {
-    Numbers::Own(Policy::token_bucket(capacity, Duration::from_micros(refill)))
-}
-
-/// The count of an attribute that is a constant. Checked here, so that the compiler points at it.
-#[must_use]
-#[track_caller]
-pub const fn count(count: u32) -> u32 {
-    assert!(count > 0, "a count of 0 admits nobody: write 1 or more");
-    assert!(count <= Policy::MAX_COUNT, "a count is at most 10,000,000");
-    count
-}
-
-/// As [`count`], of a bucket.
-#[must_use]
-#[track_caller]
-pub const fn capacity(capacity: u32) -> u32 {
-    assert!(capacity > 0, "a capacity of 0 admits nobody: write 1 or more");
-    assert!(capacity <= Policy::MAX_COUNT, "a capacity is at most 10,000,000");
-    capacity
-}
-
-/// The window of an attribute that is a constant. Checked here, so that the compiler points at it.
-#[must_use]
-#[track_caller]
-pub const fn window(window: Duration) -> Duration {
-    assert!(
-        window.as_nanos() >= Policy::MIN_WINDOW.as_nanos(),
-        "a window is at least 1 millisecond"
-    );
-    assert!(
-        window.as_nanos() <= Policy::MAX_WINDOW.as_nanos(),
-        "a window is at most 36,500 days"
-    );
-    window
-}
-
-/// As [`window`], of a block.
-#[must_use]
-#[track_caller]
-pub const fn block(block: Duration) -> Duration {
-    assert!(
-        block.as_nanos() >= Policy::MIN_WINDOW.as_nanos(),
-        "a block is at least 1 millisecond"
-    );
-    assert!(
-        block.as_nanos() <= Policy::MAX_WINDOW.as_nanos(),
-        "a block is at most 36,500 days"
-    );
-    block
-}
-
-/// The refill of an attribute that is a constant. Checked here, so that the compiler points at it.
-#[must_use]
-#[track_caller]
-pub const fn refill(refill: Duration) -> Duration {
-    assert!(
-        !refill.is_zero(),
-        "a refill takes some time: write in which time the bucket gains one token"
-    );
-    refill
 }

@@ -1,32 +1,36 @@
 //! What expansions of the attribute call. No part of the public interface: it changes in any release.
 
 mod call;
+mod numbers;
+mod refusable;
+mod settled;
 mod subject;
 mod within;
 
 #[cfg(any(feature = "actix-web", feature = "axum"))]
 pub(crate) use self::call::unknown_policy;
-pub use self::call::{
-    Ambient, Call, SettleOn, ambient, block, capacity, count, denied, fixed_window, is_admitted, limiter, on_limit,
-    refill, settle, sliding_window, token_bucket, window,
+pub use self::call::{Call, admit, denied, denied_by, denied_by_trait, limiter, on_limit};
+pub use self::numbers::{
+    block, capacity, computed, count, fixed_window, policy, refill, sliding_window, token_bucket, window,
 };
-pub use self::subject::{KeyParts, key_hasher};
+pub use self::refusable::refuse;
+#[cfg(any(feature = "actix-web", feature = "axum"))]
+pub(crate) use self::refusable::{Answer, Refusable};
+pub use self::settled::settled;
+pub(crate) use self::settled::{Settled, settle};
+pub use self::subject::{ambient, element, key, part};
 pub use self::within::within;
-pub use std::option::Option;
 pub use std::{line, module_path};
 
-pub use crate::__register as register;
-pub use crate::failure::OnStoreError;
+pub use crate::__site as site;
 #[cfg(feature = "actix-web")]
-pub use crate::integrations::actix_web::Either as EitherResponder;
+pub use crate::integrations::actix_web::response::either_responder;
 #[cfg(feature = "axum")]
-pub use crate::integrations::axum::{Either, into_response};
-pub use crate::method::Site;
-pub use crate::outcome::{Kept, Outcome, is_success_by, split_by};
+pub use crate::integrations::axum::response::{either, response};
+pub use crate::outcome::{Outcome, settled_by};
 pub use crate::policy::Policy;
-pub use crate::registry::{Numbers, Registered};
+pub use crate::registry::{Numbers, Site, TraitNumbers, type_name};
 pub use crate::rejection::FromRejection;
-pub use inventory;
 
 /// The traits that decide by type, to be had all at once and without their names.
 pub mod by_type {

@@ -6,118 +6,60 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::client;
 use crate::http::client_ip::ClientIp;
-use crate::key::{Client, KeyError, KeyHasher};
+use crate::key::KeyHasher;
 use crate::to_key::ToKey;
 
-/// The parts of a key in order, with their types listed in `P`.
-#[derive(Debug)]
-pub struct KeyParts<'a, P> {
-    hasher: &'a mut KeyHasher,
-    /// The number of parts. A key of one part is the key of its value; a key of several parts is the key of their tuple.
-    count: usize,
-    types: PhantomData<fn(&P)>,
-}
-
-/// The types of the parts of a key.
-#[derive(Debug)]
-pub struct KeyTypes<P>(PhantomData<fn(&P)>);
-
-/// No type.
-#[derive(Debug)]
-pub struct Nothing;
-
-/// The types `P`, and one more.
-#[derive(Debug)]
-pub struct And<P, T: ?Sized>(PhantomData<fn(&P, &T)>);
-
-/// For the parts of a key.
+/// Returns a hasher for the parts of a key.
 #[inline]
 #[must_use]
-pub fn key_hasher() -> KeyHasher {
+pub fn key() -> KeyHasher {
     KeyHasher::new()
 }
 
-impl<'a> KeyParts<'a, Nothing> {
-    /// No part yet.
-    #[inline]
-    #[must_use]
-    pub fn new(hasher: &'a mut KeyHasher) -> Self {
-        Self {
-            hasher,
-            count: 0,
-            types: PhantomData,
-        }
-    }
+/// Returns a hasher that names the ambient client, for a rule without a key.
+#[must_use]
+pub fn ambient() -> KeyHasher {
+    KeyHasher::of(client::ambient())
 }
 
-impl<'a, P> KeyParts<'a, P> {
-    /// One more part.
-    #[inline]
-    #[must_use]
-    pub fn part<T: ToKey + ?Sized>(self, part: &T) -> KeyParts<'a, And<P, T>> {
-        if self.count == 1 {
-            self.hasher.group(0);
-        }
-        let before = self.hasher.parts();
-        part.to_key(self.hasher);
-        if self.count > 0 {
-            self.hasher.group(before);
-        }
-        KeyParts {
-            hasher: self.hasher,
-            count: self.count + 1,
-            types: PhantomData,
-        }
-    }
-
-    /// Compiles only for parts that name more than an address.
-    #[inline]
-    #[must_use]
-    pub fn reset_on_success<S: Subject<P>>(self, _subject: impl FnOnce(&KeyTypes<P>) -> S) -> Self {
-        self
-    }
-
-    /// The client they name.
-    ///
-    /// # Errors
-    ///
-    /// [`KeyError`] if they name nobody.
-    #[inline]
-    pub fn finish(self) -> Result<&'a Client, KeyError> {
-        self.hasher.finish()
-    }
+/// Hashes the only part of a key: the key is that of its value.
+#[inline]
+pub fn part<T: ToKey + ?Sized>(key: &mut KeyHasher, part: &T) -> Part<T> {
+    part.to_key(key);
+    Part(PhantomData)
 }
 
-/// Says that the key names a subject.
-#[derive(Debug)]
-pub struct SomeSubject;
-/// Says that the key is an address and nothing else.
-#[derive(Debug)]
-pub struct OnlyAnAddress;
+/// Hashes one of several parts: the key is that of their tuple.
+#[inline]
+pub fn element<T: ToKey + ?Sized>(key: &mut KeyHasher, part: &T) -> Part<T> {
+    let before = key.parts();
+    part.to_key(key);
+    key.group(before);
+    Part(PhantomData)
+}
 
-/// What a key of parts `P` must name for a success to clear its record.
-pub trait Subject<P> {}
-impl<P> Subject<P> for SomeSubject {}
-// Never holds. That it hangs on the part is for a part whose own type is an error: one error is enough.
-impl<P, T: NotAnAddress + ?Sized> Subject<And<P, T>> for OnlyAnAddress {}
+/// The type of a part. The types of several are pairs: `(Part<A>, (Part<B>, Part<C>))`.
+#[derive(Debug)]
+pub struct Part<T: ?Sized>(PhantomData<fn(&T)>);
 
 /// Holds for no type.
 #[diagnostic::on_unimplemented(
     message = "a success must not clear the record of an address",
     label = "the key is only an address",
-    note = "an attacker's own valid call would clear what he did to others: name the account that is tried, as in \
-            `key = form.user_id`, and limit the address by a rule of its own without `reset_on_success`"
+    note = "an attacker's own valid call would clear the failures that the attack caused: write the account that is tried, as in \
+            `key = form.user_id`, and limit the address by an attribute of its own without `reset_on_success`"
 )]
 pub trait NotAnAddress {}
 
-/// Is an address, or holds nothing else.
+/// A type that is an address, or holds nothing else.
 pub trait Address {}
 
 macro_rules! addresses {
     ($($address:ty)*) => {$(impl Address for $address {})*};
 }
-addresses!(IpAddr Ipv4Addr Ipv6Addr SocketAddr SocketAddrV4 SocketAddrV6 ClientIp Nothing);
+addresses!(IpAddr Ipv4Addr Ipv6Addr SocketAddr SocketAddrV4 SocketAddrV6 ClientIp);
 
 macro_rules! pointers {
     ($($pointer:ty)*) => {$(impl<T: Address + ?Sized> Address for $pointer {})*};
@@ -131,22 +73,24 @@ tuples!((A)(A B)(A B C)(A B C D)(A B C D E)(A B C D E F)(A B C D E F G)(A B C D 
 
 impl<T: Address + ToOwned + ?Sized> Address for Cow<'_, T> {}
 
-impl<P: Address, T: Address + ?Sized> Address for And<P, T> {}
+impl<T: Address + ?Sized> Address for Part<T> {}
 
 /// Reached first, through two references: a key that is an address and nothing else.
 pub trait AddressKey {
-    /// What the key names.
-    fn __subject(&self) -> OnlyAnAddress {
-        OnlyAnAddress
+    /// Does not compile.
+    fn __names_a_subject(&self)
+    where
+        Self: NotAnAddress,
+    {
     }
 }
-impl<P: Address> AddressKey for &KeyTypes<P> {}
+impl<T: Address + ?Sized> AddressKey for &Part<T> {}
+impl<A: Address, B: Address> AddressKey for &(A, B) {}
 
 /// Reached through one reference: any other key.
 pub trait SubjectKey {
-    /// What the key names.
-    fn __subject(&self) -> SomeSubject {
-        SomeSubject
-    }
+    /// Compiles.
+    fn __names_a_subject(&self) {}
 }
-impl<P> SubjectKey for KeyTypes<P> {}
+impl<T: ?Sized> SubjectKey for Part<T> {}
+impl<A, B> SubjectKey for (A, B) {}

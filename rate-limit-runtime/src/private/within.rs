@@ -34,8 +34,8 @@ pub fn within(connection: &mut impl NoSqlConnection) -> Within<'_> {
 #[cfg(not(feature = "_sql"))]
 #[diagnostic::on_unimplemented(
     message = "a token cannot be taken within `{Self}`",
-    label = "no database is there to take it in",
-    note = "`within` needs the feature `sql-postgres`, `sql-mysql` or `sql-sqlite` of `rate-limit`"
+    label = "no database is available to take it in",
+    note = "add the feature `sql-postgres`, `sql-mysql` or `sql-sqlite` of `rate-limit` for `within`"
 )]
 pub trait NoSqlConnection {
     fn none(&mut self) -> std::convert::Infallible;

@@ -3,7 +3,7 @@
 #[cfg(any(feature = "redis", feature = "_sql"))]
 mod background;
 mod charge;
-#[cfg(feature = "test-util")]
+#[cfg(any(test, feature = "test-util"))]
 pub(crate) mod draws;
 #[cfg(feature = "redis")]
 mod lag;

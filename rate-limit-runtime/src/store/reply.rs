@@ -42,20 +42,6 @@ impl<T> Reply<T> {
 }
 
 impl<T> Reply<T> {
-    /// The answer if it is there, or else what is to be waited for: so that nothing that waits need have room for an answer that is there.
-    ///
-    /// # Errors
-    ///
-    /// The reply, if its answer is not there.
-    #[inline]
-    #[doc(hidden)]
-    pub fn now(self) -> Result<T, Self> {
-        match self.0 {
-            State::Ready(Some(answer)) => Ok(answer),
-            state => Err(Self(state)),
-        }
-    }
-
     /// Waits for the answer and leaves it where it is: nothing else has to have room for it.
     pub(crate) fn poll_in_place(&mut self, context: &mut Context<'_>) -> Poll<Option<&T>> {
         if let State::Pending(answer) = &mut self.0 {

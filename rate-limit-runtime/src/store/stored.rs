@@ -36,6 +36,8 @@ pub struct StoredRule {
     pub place: u8,
     /// What it was last judged by, if that was written down. It is of this algorithm.
     pub policy: Option<Policy>,
+    /// Whether the numbers of the policy have counters of their own, as [`Rule::by_numbers`] says. The policy is then known.
+    pub by_numbers: bool,
 }
 
 impl StoredRule {
@@ -50,6 +52,7 @@ impl StoredRule {
             algorithm,
             place,
             policy: None,
+            by_numbers: false,
         }
     }
 
@@ -58,16 +61,21 @@ impl StoredRule {
         let all = [Algorithm::SlidingWindow, Algorithm::TokenBucket, Algorithm::FixedWindow]
             .into_iter()
             .flat_map(|algorithm| (0..Rule::MAX as u8).map(move |place| (algorithm, place)));
+        let policy = policy.and_then(|policy| policy.parse::<Policy>().ok());
         let method = Method::hashed(hash_method(function));
-        let is_it = |(algorithm, place): &(Algorithm, u8)| method.hash_counted_by(*algorithm, *place) == hash;
-        let (algorithm, place) = all.into_iter().find(is_it)?;
-        let policy = policy.and_then(|policy| policy.parse().ok());
+        let find = |method: Method| {
+            let is_it = |(algorithm, place): &(Algorithm, u8)| method.hash_counted_by(*algorithm, *place) == hash;
+            all.clone().find(is_it)
+        };
+        let by_numbers = || find(method.counted_for(&policy?)).map(|found| (found, true));
+        let ((algorithm, place), by_numbers) = find(method).map(|found| (found, false)).or_else(by_numbers)?;
         Some(Self {
             id: encode_method(hash),
             function: printable(function).into_owned(),
             algorithm,
             place,
-            policy: policy.filter(|policy: &Policy| policy.algorithm() == algorithm),
+            policy: policy.filter(|policy| policy.algorithm() == algorithm),
+            by_numbers,
         })
     }
 
@@ -191,6 +199,22 @@ mod tests {
             assert_eq!(rule.policy, None, "`{other}` is no policy of it");
         }
         assert_eq!(StoredRule::read(hash, "m::b", None), None);
+    }
+
+    #[test]
+    fn f_44_a_rule_of_some_numbers_alone_is_told_by_its_policy() {
+        let numbers = Policy::token_bucket(3, Duration::from_micros(50_000_001)).block(Duration::from_millis(1));
+        let hash = Method::named("m::a")
+            .counted_for(&numbers)
+            .hash_counted_by(Algorithm::TokenBucket, 1);
+        let rule = StoredRule::read(hash, "m::a", Some(&numbers.to_string())).expect("it is its own");
+        assert_eq!(
+            (rule.algorithm, rule.place, rule.by_numbers),
+            (Algorithm::TokenBucket, 1, true)
+        );
+        assert_eq!((rule.policy, rule.id), (Some(numbers), encode_method(hash)));
+        assert_eq!(StoredRule::read(hash, "m::a", Some("4 and one more each 50s")), None);
+        assert_eq!(StoredRule::read(hash, "m::a", None), None);
     }
 
     #[test]

@@ -194,7 +194,7 @@ pub async fn refunded(id: String, _: u8) -> Result<u8> {
 #[limit_per_time(9, "1h", key = id, observe, crate = limits)]
 #[limit_per_time(1, "1h", key = id, algorithm = fixed_window, permit = given, limiter = *by)]
 pub async fn permit_of(by: &Limiter, id: String) -> Result<u8> {
-    let _: &limits::Permit = given;
+    let _: limits::Permit = given;
     Answer::Ok(id)
 }
 

@@ -22,12 +22,15 @@
     clippy::missing_inline_in_public_items,
     clippy::exhaustive_structs,
     clippy::missing_errors_doc,
+    clippy::manual_async_fn,
+    clippy::double_must_use,
     reason = "a matter of style, of the closures, items and documentation of this crate"
 )]
 
 pub mod arguments;
 pub mod bare;
 pub mod blocks;
+pub mod fragments;
 pub mod free;
 pub mod futures;
 pub mod hostile;

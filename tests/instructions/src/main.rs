@@ -14,14 +14,44 @@ use rate_limit::{Rejection, limit_per_time};
 /// So few that each can call as often as he is measured under a limit of 5.
 const MANY: u64 = 1_000;
 
-#[limit_per_time(count = LIMIT, window = "1h", key = client, name = "call")]
-async fn call<const LIMIT: u32>(client: u64) -> Result<(), Rejection> {
-    Ok(())
+/// A limited function.
+trait Limited {
+    const LIMIT: u32;
+
+    async fn call(client: u64, calls: u32) -> Result<(), Rejection>;
 }
 
-#[limit_per_time(count = LIMIT, window = "1h", key = client, name = "call", cost = calls)]
-async fn several_calls<const LIMIT: u32>(client: u64, calls: u32) -> Result<(), Rejection> {
-    Ok(())
+macro_rules! limited {
+    ($($name:ident: $limit:literal,)*) => {$(
+        struct $name;
+
+        impl Limited for $name {
+            const LIMIT: u32 = $limit;
+
+            #[limit_per_time($limit, "1h", key = client, cost = calls)]
+            async fn call(client: u64, calls: u32) -> Result<(), Rejection> {
+                Ok(())
+            }
+        }
+    )*};
+}
+
+limited! {
+    Five: 5,
+    Hundred: 100,
+    TenThousand: 10_000,
+}
+
+/// Numbers that have counters of their own.
+struct Generic<const LIMIT: u32>;
+
+impl<const LIMIT: u32> Limited for Generic<LIMIT> {
+    const LIMIT: u32 = LIMIT;
+
+    #[limit_per_time(count = LIMIT, window = "1h", key = client, cost = calls)]
+    async fn call(client: u64, calls: u32) -> Result<(), Rejection> {
+        Ok(())
+    }
 }
 
 fn main() {
@@ -31,30 +61,31 @@ fn main() {
     };
     let calls = calls.parse().expect("CALLS is a number");
     match &limit[..] {
-        "5" => run::<5>(traffic, calls),
-        "100" => run::<100>(traffic, calls),
-        "10000" => run::<10_000>(traffic, calls),
-        _ => panic!("LIMIT is 5, 100 or 10000"),
+        "5" => run::<Five>(traffic, calls),
+        "100" => run::<Hundred>(traffic, calls),
+        "10000" => run::<TenThousand>(traffic, calls),
+        "generic" => run::<Generic<100>>(traffic, calls),
+        _ => panic!("LIMIT is 5, 100, 10000 or generic"),
     }
 }
 
-fn run<const LIMIT: u32>(traffic: &str, calls: u64) {
+fn run<L: Limited>(traffic: &str, calls: u64) {
     // What is found once is found before anything is counted: the clock for one measures the counter of the processor in the first two
     // periods of 100 ms, and goes by the kernel's clock until then.
     for first in 0..4 {
-        now(call::<LIMIT>(u64::MAX - first)).expect("it is the first");
+        now(L::call(u64::MAX - first, 1)).expect("it is the first");
         thread::sleep(Duration::from_millis(110));
     }
     let (admitted, meant) = match traffic {
         // The next comes when he has made as many calls as are admitted.
-        "one-admitted" => (counted::<LIMIT>(calls, |call| call / u64::from(LIMIT)), calls),
+        "one-admitted" => (counted::<L>(calls, |call| call / u64::from(L::LIMIT)), calls),
         "one-refused" => {
-            now(several_calls::<LIMIT>(0, LIMIT)).expect("it fits");
-            (counted::<LIMIT>(calls, |_| 0), 0)
+            now(L::call(0, L::LIMIT)).expect("it fits");
+            (counted::<L>(calls, |_| 0), 0)
         }
         "many-admitted" => {
-            admitted::<LIMIT>(MANY, |client| client);
-            (counted::<LIMIT>(calls, |call| call % MANY), calls)
+            admitted::<L>(MANY, |client| client);
+            (counted::<L>(calls, |call| call % MANY), calls)
         }
         _ => panic!("TRAFFIC is one-admitted, one-refused or many-admitted"),
     };
@@ -63,14 +94,14 @@ fn run<const LIMIT: u32>(traffic: &str, calls: u64) {
 
 /// As [`admitted`], by a name under which the instructions are counted.
 #[inline(never)]
-fn counted<const LIMIT: u32>(calls: u64, client: impl Fn(u64) -> u64) -> u64 {
-    admitted::<LIMIT>(calls, client)
+fn counted<L: Limited>(calls: u64, client: impl Fn(u64) -> u64) -> u64 {
+    admitted::<L>(calls, client)
 }
 
 /// Makes calls, each of a client, and tells how many were admitted.
-fn admitted<const LIMIT: u32>(calls: u64, client: impl Fn(u64) -> u64) -> u64 {
+fn admitted<L: Limited>(calls: u64, client: impl Fn(u64) -> u64) -> u64 {
     (0..calls)
-        .map(|each| u64::from(now(call::<LIMIT>(client(each))).is_ok()))
+        .map(|each| u64::from(now(L::call(client(each), 1)).is_ok()))
         .sum()
 }
 

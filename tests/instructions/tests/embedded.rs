@@ -7,16 +7,17 @@ use std::process::Command;
 ///
 /// To measure anew, and then lower what has become less:
 /// `cargo test -p rate-limit-instructions -- --nocapture`
-const CEILINGS: [(&str, u32, u64); 9] = [
-    ("one-admitted", 5, 770),
-    ("one-admitted", 100, 630),
-    ("one-admitted", 10_000, 605),
-    ("one-refused", 5, 520),
-    ("one-refused", 100, 520),
-    ("one-refused", 10_000, 520),
-    ("many-admitted", 5, 575),
-    ("many-admitted", 100, 575),
-    ("many-admitted", 10_000, 575),
+const CEILINGS: [(&str, &str, u64); 10] = [
+    ("one-admitted", "5", 770),
+    ("one-admitted", "100", 630),
+    ("one-admitted", "10000", 605),
+    ("one-refused", "5", 520),
+    ("one-refused", "100", 520),
+    ("one-refused", "10000", 520),
+    ("many-admitted", "5", 575),
+    ("many-admitted", "100", 575),
+    ("many-admitted", "10000", 575),
+    ("many-admitted", "generic", 700),
 ];
 
 /// A multiple of the number of clients, each of whom makes as many calls.
@@ -29,7 +30,7 @@ fn a_decision_takes_no_more_instructions_than_it_did() {
     let mut above = Vec::new();
     for (traffic, limit, most) in CEILINGS {
         let decision = instructions(&program, traffic, limit, CALLS) / CALLS;
-        println!("{traffic:>13}, limit {limit:>6}: {decision:>6} instructions a decision, at most {most}");
+        println!("{traffic:>13}, limit {limit:>7}: {decision:>6} instructions a decision, at most {most}");
         if decision > most {
             above.push((traffic, limit, decision));
         }
@@ -51,7 +52,7 @@ fn build() -> PathBuf {
     folder.join("release/rate-limit-instructions")
 }
 
-fn instructions(program: &Path, traffic: &str, limit: u32, calls: u64) -> u64 {
+fn instructions(program: &Path, traffic: &str, limit: &str, calls: u64) -> u64 {
     let run = Command::new("valgrind")
         .args([
             "--tool=callgrind",
@@ -59,7 +60,7 @@ fn instructions(program: &Path, traffic: &str, limit: u32, calls: u64) -> u64 {
             "--toggle-collect=*::counted",
         ])
         .arg(program)
-        .args([traffic, &limit.to_string(), &calls.to_string()])
+        .args([traffic, limit, &calls.to_string()])
         .output()
         .expect("this test needs `valgrind` on the PATH: `scripts/test` installs it on Debian and Ubuntu");
     let report = String::from_utf8_lossy(&run.stderr);

@@ -3,6 +3,8 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::time::Duration;
 
 use rate_limit::limit_per_time;
 use support::{Error, run};
@@ -106,6 +108,41 @@ async fn positions_last(form: &Form) -> Answer {
     Ok(form.id)
 }
 
+#[limit_per_time(1, "1h", key = ("form", form.id))]
+async fn labelled(form: &Form) -> Answer {
+    Ok(form.id)
+}
+
+#[limit_per_time(1, "1h", key = "everybody")]
+async fn shared(form: &Form) -> Answer {
+    Ok(form.id)
+}
+
+#[limit_per_time(1, "1h", key = "form of all")]
+async fn shared_text_of_words(form: &Form) -> Answer {
+    Ok(form.id)
+}
+
+#[limit_per_time(1, "1h", key = NonZero::new(form.id).ok_or(Error::Wrong)?)]
+async fn not_zero(form: &Form) -> Answer {
+    Ok(form.id)
+}
+
+#[limit_per_time(key = form.id, NUMBERS.count, NUMBERS.window)]
+async fn positions_of_constant_fields_last(form: &Form) -> Answer {
+    Ok(form.id)
+}
+
+struct Numbers {
+    count: u32,
+    window: Duration,
+}
+
+const NUMBERS: Numbers = Numbers {
+    count: 1,
+    window: Duration::from_secs(3600),
+};
+
 fn main() {
     let form = &Form {
         user: "alice".into(),
@@ -133,5 +170,10 @@ fn main() {
         trailing_comma: Ok(7)
         any_order: Ok(7)
         positions_last: Ok(7)
+        labelled: Ok(7)
+        shared: Ok(7)
+        shared_text_of_words: Ok(7)
+        not_zero: Ok(7)
+        positions_of_constant_fields_last: Ok(7)
     }
 }

@@ -3,8 +3,7 @@
 mod extract;
 mod headers;
 mod middleware;
-mod response;
+pub(crate) mod response;
 
 pub use self::extract::{Bot, NoPeer};
 pub use self::middleware::{LimitRoute, ambient_client, ambient_client_by_address, rate_headers};
-pub use self::response::Either;

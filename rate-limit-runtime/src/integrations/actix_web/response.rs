@@ -6,6 +6,7 @@ use actix_web::{HttpRequest, HttpResponse, Responder, ResponseError};
 
 use super::headers;
 use crate::outcome::HasStatus;
+use crate::private::{Answer, Refusable};
 use crate::rejection::{FromRejection, Rejection};
 
 /// So that a handler may return `Result<_, actix_web::Error>`.
@@ -60,4 +61,19 @@ impl<T: Responder> Responder for Either<T> {
             Self::Refused(rejection) => rejection.error_response().map_into_right_body(),
         }
     }
+}
+
+impl<T> Answer<T> for Either<T> {
+    fn passed(value: T) -> Self {
+        Self::Passed(value)
+    }
+
+    fn refused(rejection: Rejection) -> Self {
+        Self::Refused(rejection)
+    }
+}
+
+/// Returns the answer of a handler that returns `impl Responder`.
+pub fn either_responder<F: Future<Output: Responder>>(body: F) -> Refusable<F, Either<F::Output>> {
+    Refusable::new(body)
 }

@@ -5,12 +5,11 @@ mod extract;
 mod limit;
 mod peer;
 mod rate_headers;
-mod response;
+pub(crate) mod response;
 
 pub use self::ambient::AmbientClient;
 pub use self::extract::{Bot, NoPeer};
 pub use self::limit::LimitRoute;
 pub use self::rate_headers::RateHeaders;
-pub use self::response::{Either, into_response};
 #[cfg(feature = "admin")]
 pub use crate::admin::Admin;

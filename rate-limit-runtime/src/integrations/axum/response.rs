@@ -3,6 +3,7 @@
 use axum_core::body::Body;
 use axum_core::response::{IntoResponse, Response};
 
+use crate::private::{Answer, Refusable};
 use crate::rejection::{FromRejection, Rejection};
 
 impl IntoResponse for Rejection {
@@ -43,7 +44,32 @@ impl<T: IntoResponse> IntoResponse for Either<T> {
     }
 }
 
-/// The response that a value stands for.
-pub fn into_response<T: IntoResponse>(answer: T) -> Response {
-    answer.into_response()
+impl<T> Answer<T> for Either<T> {
+    fn passed(value: T) -> Self {
+        Self::Passed(value)
+    }
+
+    fn refused(rejection: Rejection) -> Self {
+        Self::Refused(rejection)
+    }
+}
+
+impl<T: IntoResponse> Answer<T> for Response {
+    fn passed(value: T) -> Self {
+        value.into_response()
+    }
+
+    fn refused(rejection: Rejection) -> Self {
+        rejection.into_response()
+    }
+}
+
+/// Returns the answer of a handler that returns `impl IntoResponse`.
+pub fn either<F: Future<Output: IntoResponse>>(body: F) -> Refusable<F, Either<F::Output>> {
+    Refusable::new(body)
+}
+
+/// Returns the response that the value of such a handler stands for, for one that is settled.
+pub fn response<F: Future<Output: IntoResponse>>(body: F) -> Refusable<F, Response> {
+    Refusable::new(body)
 }

@@ -14,9 +14,9 @@ use sqlx::{Database, Transaction};
 /// A pool is none: it would take the token on a connection of its own, which keeps it whatever becomes of the transaction.
 #[diagnostic::on_unimplemented(
     message = "a token cannot be taken within `{Self}`",
-    label = "no connection that a transaction is open on",
-    note = "`within` takes the transaction that the token shall commit or roll back with: `&mut Transaction<'_, DB>`, or the connection \
-            that it was begun on, of a database whose feature is on. A pool has many"
+    label = "this is not a connection with an open transaction",
+    note = "`within` is the transaction that the token commits or rolls back with: write `within = tx` with a `&mut Transaction<'_, DB>`, \
+            or the connection that it was begun on, of a database whose feature is on; a pool has many connections"
 )]
 pub trait SqlConnection: sealed::Sealed + Send {
     #[doc(hidden)]

@@ -115,7 +115,10 @@ fn names(policies: &Policies) -> Vec<Named> {
         if policy.is_some_and(|policy| accepts(policy).is_err()) {
             continue;
         }
-        let method = rule.site.method().counted_by(Algorithm::TokenBucket, rule.place);
+        let mut method = rule.site.method().counted_by(Algorithm::TokenBucket, rule.place);
+        if let Some(numbers) = policy.filter(|_| rule.counts_by_numbers(policies)) {
+            method = method.counted_for(&numbers);
+        }
         let name = (method.name().to_owned(), policy.map(|policy| policy.to_string()));
         // Functions of one name may say different things of it.
         let known: &mut (String, Option<String>) = names.entry(method.hash() as i64).or_insert_with(|| name.clone());

@@ -1,19 +1,27 @@
 //! What is limited in the program: each annotated function, which registers itself, and each layer that was built.
 
+mod before_main;
+mod rule;
+mod site;
+
 use std::borrow::Cow;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
-use crate::method::{Method, Site};
+use crate::key::Key;
+use crate::method::Method;
 use crate::policies::{Policies, nearest, suffix};
 use crate::policy::Policy;
+
+pub(crate) use self::rule::SettleOn;
+pub use self::rule::SiteRule;
+pub use self::site::{Site, TypeName, type_name};
 
 /// The numbers of a limit: its own, or those of a configured policy. `LimitRoute` takes either; a [`Policy`] converts to the former.
 ///
 /// ```
-/// use std::time::Duration;
-/// use rate_limit_runtime::{Numbers, Policy};
+/// /// use rate_limit_runtime::{Numbers, Policy};
 ///
 /// let own: Numbers = Policy::sliding_window(100, Duration::from_secs(60)).into();
 /// let configured = Numbers::Named("api");
@@ -35,16 +43,6 @@ impl From<Policy> for Numbers {
 }
 
 impl Numbers {
-    /// Own numbers that block too. The time is a literal that was checked when it was read, in microseconds.
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn block(self, time: u64) -> Self {
-        match self {
-            Self::Own(policy) => Self::Own(policy.block(std::time::Duration::from_micros(time))),
-            named => named,
-        }
-    }
-
     /// The policy that holds for a rule of a function, by the policies of a limiter, if it has any. `None` if there is none by the name.
     #[inline]
     pub(crate) fn policy(&self, policies: Option<&Policies>, method: &Method, place: u8) -> Option<Policy> {
@@ -56,76 +54,53 @@ impl Numbers {
     }
 }
 
-/// An annotated function or a layer, with the numbers of each of its rules, the outermost first. `None` for what a static cannot tell.
+/// The numbers that a trait has for its `impl`s.
 #[derive(Debug)]
-pub struct Registered {
-    site: &'static Site,
-    numbers: &'static [Option<Numbers>],
-    /// The path of its module and the line of its attribute; empty and 0 of a layer.
-    module: &'static str,
-    line: u32,
-    at: bool,
+pub struct TraitNumbers {
+    pub(crate) numbers: Numbers,
+    /// Whether they are constant expressions, which may be others for another type.
+    pub(crate) constant: bool,
 }
 
-inventory::collect!(Registered);
+impl TraitNumbers {
+    /// Literals, or the name of a policy.
+    #[must_use]
+    pub const fn literal(numbers: Numbers) -> Self {
+        Self {
+            numbers,
+            constant: false,
+        }
+    }
 
-/// The layers that were built. As functions do, they stay for the rest of the process.
-static LAYERS: Mutex<Vec<&'static Registered>> = Mutex::new(Vec::new());
+    /// Constant expressions.
+    #[must_use]
+    pub const fn constant(numbers: Numbers) -> Self {
+        Self {
+            numbers,
+            constant: true,
+        }
+    }
+}
+
+/// The annotated functions of the program and the layers that were built. They stay for the rest of the process.
+static SITES: Mutex<Vec<&'static Site>> = Mutex::new(Vec::new());
+
+pub(crate) fn add(site: &'static Site) {
+    SITES.lock().unwrap_or_else(PoisonError::into_inner).push(site);
+}
 
 /// Registers a layer by its name. One that is built again, for each worker of a server or each test, is registered once.
 #[cfg(any(feature = "actix-web", feature = "axum"))]
 pub(crate) fn register_layer(name: &'static str, numbers: Numbers) {
-    let mut layers = LAYERS.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_known = |layer: &&Registered| layer.site.method().name() == name && *layer.numbers == [Some(numbers)];
-    if !layers.iter().any(is_known) {
-        let site = Box::leak(Box::new(Site::named(name)));
-        let layer = Registered::new(site, Box::leak(Box::new([Some(numbers)])), "", 0);
-        layers.push(Box::leak(Box::new(layer)));
-    }
-}
-
-impl Registered {
-    /// The function at `site`, in this line of a module.
-    #[must_use]
-    pub const fn new(
-        site: &'static Site,
-        numbers: &'static [Option<Numbers>],
-        module: &'static str,
-        line: u32,
-    ) -> Self {
-        Self {
-            site,
-            numbers,
-            module,
-            line,
-            at: false,
-        }
-    }
-
-    /// One that goes by the time of the event.
-    #[must_use]
-    pub const fn at(self) -> Self {
-        Self { at: true, ..self }
-    }
-}
-
-/// Registers the function of a site, with what is known of the numbers of each rule: `register!(SITE: [sliding_window(5, 600_000_000)] [])`, and `.at()` at the end of one
-/// with `at`.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __register {
-    (@known) => { $crate::private::Option::None };
-    (@known $($numbers:tt)+) => { $crate::private::Option::Some($crate::private::$($numbers)+) };
-    ($site:ident: $([$($numbers:tt)*])+ $(.$at:ident())?) => {
-        $crate::private::inventory::submit! {
-            $crate::private::Registered::new(
-                &$site,
-                &[$($crate::__register!(@known $($numbers)*)),+],
-                $crate::private::module_path!(),
-                $crate::private::line!(),
-            ) $(.$at())?
-        }
+    let mut sites = SITES.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_known = |site: &&'static Site| {
+        let known = site.rules().first().and_then(|rule| rule.numbers);
+        site.module().is_empty() && site.method().name() == name && known == Some(numbers)
     };
+    if !sites.iter().any(is_known) {
+        let rules = Box::leak(Box::new([SiteRule::of(numbers)]));
+        sites.push(Box::leak(Box::new(Site::new((), rules, "", 0).named(name))));
+    }
 }
 
 /// One rule of an annotated function, or that of a layer.
@@ -133,10 +108,8 @@ pub(crate) struct RegisteredRule {
     pub(crate) site: &'static Site,
     pub(crate) place: u8,
     pub(crate) numbers: Option<Numbers>,
-    /// Whether it goes by the time of the event, as only a token bucket does.
-    pub(crate) at: bool,
-    module: &'static str,
-    line: u32,
+    /// Whether the numbers have counters of their own.
+    by_numbers: bool,
 }
 
 impl RegisteredRule {
@@ -149,11 +122,10 @@ impl RegisteredRule {
         }
     }
 
-    fn whereabouts(&self) -> String {
-        match self.module {
-            "" => "a layer".to_owned(),
-            module => format!("`{module}` (line {})", self.line),
-        }
+    /// Whether the numbers have counters of their own, unless one of these policies takes their place.
+    #[cfg(any(feature = "admin", feature = "_sql"))]
+    pub(crate) fn counts_by_numbers(&self, policies: &Policies) -> bool {
+        self.by_numbers && policies.of(self.site.method(), self.place).is_none()
     }
 
     /// The entry of the policies that it goes by, or would.
@@ -165,20 +137,54 @@ impl RegisteredRule {
     }
 }
 
-/// The rules of all annotated functions and layers, in the order of their names and of where they stand.
+fn sites() -> Vec<&'static Site> {
+    SITES.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// The rules of all annotated functions and layers, those whose numbers have counters of their own once for each set of numbers that was
+/// called with, in the order of their names and of where they stand.
 pub(crate) fn rules() -> impl Iterator<Item = RegisteredRule> {
-    let mut registered: Vec<&'static Registered> = inventory::iter::<Registered>.into_iter().collect();
-    registered.extend(LAYERS.lock().unwrap_or_else(PoisonError::into_inner).iter());
-    registered.sort_by_key(|registered| (registered.site.method().name(), registered.module, registered.line));
-    registered.into_iter().flat_map(|registered| {
-        (0..).zip(registered.numbers).map(|(place, numbers)| RegisteredRule {
-            site: registered.site,
-            place,
-            numbers: *numbers,
-            at: registered.at,
-            module: registered.module,
-            line: registered.line,
+    let mut sites = sites();
+    sites.sort_by_key(|site| (site.method().name(), site.module(), site.line()));
+    sites.into_iter().flat_map(|site| {
+        let called = site.numbers();
+        (0..).zip(site.rules()).flat_map(move |(place, known)| {
+            let rule = move |numbers, by_numbers| RegisteredRule {
+                site,
+                place,
+                numbers,
+                by_numbers,
+            };
+            let called = called.iter().filter(|(of, _)| *of == place);
+            let mut rules: Vec<_> = called
+                .map(|(_, policy)| rule(Some(Numbers::Own(*policy)), true))
+                .collect();
+            if rules.is_empty() {
+                rules.push(rule(known.numbers, false));
+            }
+            rules
         })
+    })
+}
+
+/// Whether another annotated function was given the name of this one.
+pub(crate) fn shares_its_name(site: &'static Site) -> bool {
+    let is_another = |other: &&'static Site| !std::ptr::eq(*other, site) && !other.module().is_empty();
+    sites()
+        .iter()
+        .filter(|other| is_another(other))
+        .any(|other| other.is_named_as(site))
+}
+
+/// The counters that calls of this process had by the numbers of a rule, of all functions by this name.
+pub(crate) fn counters_by_numbers(key: Key) -> impl Iterator<Item = Key> {
+    sites().into_iter().flat_map(move |site| {
+        // Most have none, and their names need not be found for that.
+        let mut numbers = site.numbers();
+        numbers.retain(|_| *site.method() == key.method());
+        let counter =
+            move |(ordinal, policy): (u8, Policy)| key.counted_by(policy.algorithm(), ordinal).counted_for(&policy);
+        numbers.into_iter().map(counter)
     })
 }
 
@@ -204,7 +210,7 @@ pub(crate) fn warn_of_unused(policies: &Policies) {
 pub(crate) fn unlike(policies: &Policies) -> Vec<String> {
     let mut first: BTreeMap<(&str, u8), (RegisteredRule, Policy)> = BTreeMap::new();
     let mut unlike = Vec::new();
-    for rule in rules() {
+    for rule in rules().filter(|rule| !rule.by_numbers) {
         let (name, Some(policy)) = (rule.site.method().name(), rule.policy(policies)) else {
             continue;
         };
@@ -218,8 +224,8 @@ pub(crate) fn unlike(policies: &Policies) -> Vec<String> {
                 unlike.push(format!(
                     "`{name}{suffix}` has unlike limits on one counter: {one_policy} in {}, and {policy} in {}: give them one limit, or \
                      one of them another name",
-                    one.whereabouts(),
-                    rule.whereabouts()
+                    one.site.whereabouts(),
+                    rule.site.whereabouts()
                 ));
             }
             Entry::Occupied(_) => {}
