@@ -8,6 +8,7 @@ use std::process::Command;
 
 use crate::case::{Case, Side};
 use crate::grammar::{Edition, Rule};
+use crate::lints;
 use crate::toolchain::{Compiled, Diagnostic, Toolchain};
 
 /// How often cases that do not compile are left out and the others tried again.
@@ -15,15 +16,12 @@ const ROUNDS: usize = 6;
 
 const HARNESS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/harness/mod.rs");
 
-/// What a limited function is not warned of: that it waits for nothing, since it waits for the store.
-const NOT_OF_LIMITED: [&str; 1] = ["clippy::unused_async"];
-
 pub struct Batch {
     pub folder: PathBuf,
     pub edition: Edition,
     pub cases: Vec<Case>,
     /// The first line of each case, by its number, the same on both sides.
-    starts: BTreeMap<u64, u64>,
+    pub starts: BTreeMap<u64, u64>,
 }
 
 /// What is not the same with the attribute.
@@ -62,7 +60,7 @@ impl Batch {
             self.write();
             let compiled = toolchain.compile(&self.folder.join("main.rs"), self.edition, &self.folder.join("program"));
             if compiled.succeeded {
-                self.compare_lints(&compiled, &mut report);
+                report.differences.extend(lints::differences(&self, &compiled));
                 self.compare_runs(&mut report);
                 return report;
             }
@@ -129,7 +127,7 @@ impl Batch {
     }
 
     /// What was said about one side, with its case.
-    fn of_side<'a>(&self, side: Side, diagnostics: &'a [Diagnostic]) -> Vec<(u64, &'a Diagnostic)> {
+    pub fn of_side<'a>(&self, side: Side, diagnostics: &'a [Diagnostic]) -> Vec<(u64, &'a Diagnostic)> {
         let path = self.path(side);
         let case = |diagnostic: &Diagnostic| {
             let span = diagnostic.spans.iter().find(|span| span.file == path)?;
@@ -156,45 +154,14 @@ impl Batch {
             let errors = errors.map(|error| error.rendered.as_str()).collect::<String>();
             panic!("{}: errors in no case: {errors}", self.folder.display());
         }
-        self.cases.retain(|case| !failed.contains(&case.number));
+        for case in self.cases.extract_if(.., |case| failed.contains(&case.number)) {
+            let text = Side::BOTH
+                .map(|side| format!("mod {} {{\n{}}}\n", side.name(), case.module(side)))
+                .concat();
+            let path = self.folder.join(format!("case_{}.rs", case.number));
+            fs::write(path, text).expect("it can be written");
+        }
         self.starts.clear();
-    }
-
-    fn compare_lints(&self, compiled: &Compiled, report: &mut Report) {
-        let lints = |side: Side| -> BTreeMap<(u64, String), &Diagnostic> {
-            let mut lints = BTreeMap::new();
-            for (case, diagnostic) in self.of_side(side, &compiled.diagnostics) {
-                let start = self.starts[&case];
-                let spans = diagnostic.spans.iter().map(|span| {
-                    let ((from, column), (to, end)) = (span.start, span.end);
-                    format!(
-                        "{}:{column} to {}:{end}",
-                        (from + 1).saturating_sub(start),
-                        (to + 1).saturating_sub(start)
-                    )
-                });
-                let spans = spans.collect::<Vec<_>>().join(", ");
-                let message = diagnostic.message.replace(side.name(), "side");
-                let mut of_same = 0;
-                let mut key = (case, format!("{} at {spans}: {message}", diagnostic.code));
-                while lints.contains_key(&key) {
-                    of_same += 1;
-                    key.1 = format!("{} at {spans}: {message} ({of_same})", diagnostic.code);
-                }
-                lints.insert(key, diagnostic);
-            }
-            lints
-        };
-        let (plain, limited) = (lints(Side::Plain), lints(Side::Limited));
-        let lost = plain.iter().filter(|(lint, _)| !limited.contains_key(*lint));
-        for ((case, lint), _) in lost.filter(|(_, lost)| !NOT_OF_LIMITED.contains(&lost.code.as_str())) {
-            let what = format!("no longer warned of: {lint}");
-            report.differences.push(Difference { case: *case, what });
-        }
-        for ((case, lint), diagnostic) in limited.iter().filter(|(lint, _)| !plain.contains_key(*lint)) {
-            let what = format!("warned of: {lint}\n{}", diagnostic.rendered);
-            report.differences.push(Difference { case: *case, what });
-        }
     }
 
     fn compare_runs(&self, report: &mut Report) {

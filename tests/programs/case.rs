@@ -11,7 +11,12 @@ pub struct Case {
     pub rules: Vec<Rule>,
     pub skip_if: bool,
     pub deny_if: bool,
+    /// Whether its arguments may drop in another order.
     pub unordered: bool,
+    /// Whether its body is within a block that owns the arguments.
+    pub is_wrapped: bool,
+    /// Whether a macro makes it of fragments.
+    pub is_of_fragments: bool,
 }
 
 /// With the attribute, or without.

@@ -6,6 +6,7 @@
 mod batch;
 mod case;
 mod grammar;
+mod lints;
 #[path = "../support/random.rs"]
 mod random;
 mod toolchain;

@@ -86,7 +86,7 @@ pub struct Function {
 pub fn case(mut g: Grammar, number: u64) -> Case {
     let function = function(&mut g, number);
     let text = [function.around(), function.glue()].concat().join("\n");
-    let unordered = function.drops_in_any_order();
+    let (is_wrapped, unordered) = (function.is_wrapped(), function.drops_in_any_order());
     Case {
         number,
         text,
@@ -94,6 +94,8 @@ pub fn case(mut g: Grammar, number: u64) -> Case {
         skip_if: function.limits.skip_if,
         deny_if: function.limits.deny_if,
         unordered,
+        is_wrapped,
+        is_of_fragments: function.place == Place::MacroFragments,
     }
 }
 
@@ -252,10 +254,15 @@ impl Function {
     /// into a block, and an `async` block drops what it captures in the order in which that is first mentioned, where the arguments of
     /// the attribute are mentioned before the body.
     fn drops_in_any_order(&self) -> bool {
-        let moved = self.limits.settle() || self.answer.is_response();
+        let moved = self.is_wrapped();
         let captured = self.form.returns_future() || self.is_instrumented();
         (moved && self.parameters.iter().any(|parameter| parameter.leaves_unbound))
             || (captured && (moved || !self.limits.used.is_empty()))
+    }
+
+    /// Whether the body has to be within a block, so that something can follow it.
+    fn is_wrapped(&self) -> bool {
+        self.limits.settle() || self.answer.is_response()
     }
 
     fn is_instrumented(&self) -> bool {
