@@ -15,6 +15,7 @@ pub struct Case {
     pub unordered: bool,
     /// Whether its body is within a block that owns the arguments.
     pub is_wrapped: bool,
+    pub is_instrumented: bool,
     /// Whether a macro makes it of fragments.
     pub is_of_fragments: bool,
 }

@@ -12,6 +12,8 @@ enum Where {
     Everywhere,
     /// Where the body is within a block that owns the arguments.
     Wrapped,
+    /// Under `#[instrument]`, which puts the body into a block.
+    Instrumented,
     /// Where a macro makes the function of fragments.
     Fragments,
 }
@@ -28,11 +30,12 @@ const EXCEPTIONS: [(&str, Where); 11] = [
     ("unused_assignments", Where::Wrapped),
     ("unused_variables", Where::Wrapped),
     // The block is of an expansion, which clippy leaves out.
-    ("clippy::items_after_statements", Where::Wrapped),
     ("clippy::manual_async_fn", Where::Wrapped),
     ("clippy::needless_return", Where::Wrapped),
     // It points at `async` instead of the macro's call.
     ("clippy::too_many_arguments", Where::Fragments),
+    // It warns of what stands in two blocks, and not of what stands in one.
+    ("clippy::items_after_statements", Where::Instrumented),
 ];
 
 fn is_excepted(lint: &str, case: &Case) -> bool {
@@ -41,6 +44,7 @@ fn is_excepted(lint: &str, case: &Case) -> bool {
             && match place {
                 Where::Everywhere => true,
                 Where::Wrapped => case.is_wrapped,
+                Where::Instrumented => case.is_instrumented,
                 Where::Fragments => case.is_of_fragments,
             }
     })

@@ -86,7 +86,8 @@ pub struct Function {
 pub fn case(mut g: Grammar, number: u64) -> Case {
     let function = function(&mut g, number);
     let text = [function.around(), function.glue()].concat().join("\n");
-    let (is_wrapped, unordered) = (function.is_wrapped(), function.drops_in_any_order());
+    let (is_wrapped, is_instrumented) = (function.is_wrapped(), function.is_instrumented());
+    let unordered = function.drops_in_any_order();
     Case {
         number,
         text,
@@ -95,6 +96,7 @@ pub fn case(mut g: Grammar, number: u64) -> Case {
         deny_if: function.limits.deny_if,
         unordered,
         is_wrapped,
+        is_instrumented,
         is_of_fragments: function.place == Place::MacroFragments,
     }
 }
