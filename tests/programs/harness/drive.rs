@@ -7,9 +7,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
-use rate_limit::{Limiter, ManualClock, MemoryStore};
+use rate_limit::{Limiter, ManualClock, MemoryStore, Store};
 
 use super::answers::Show;
+use super::store::{NotingStore, SETTLED};
 use super::record::{BODY, PANIC, note, set_denies, set_input, set_skips, take_events};
 
 thread_local! {
@@ -88,9 +89,16 @@ pub fn limiter() -> Limiter {
     LIMITER.with_borrow(|limiter| limiter.clone().expect("it is set before a case runs"))
 }
 
-fn new_limiter() -> Limiter {
-    let store = MemoryStore::builder().clock(&ManualClock::new()).build();
+fn new_store() -> MemoryStore {
+    MemoryStore::builder().clock(&ManualClock::new()).build()
+}
+
+fn limiter_over(store: impl Store) -> Limiter {
     Limiter::builder().store(store).build().expect("no secret is set")
+}
+
+fn new_limiter() -> Limiter {
+    limiter_over(new_store())
 }
 
 /// Drives one call from within the function that owns what its arguments borrow.
@@ -186,6 +194,7 @@ impl Case {
                 let limited = events(self.limited, Some(&new_limiter()), input, mode);
                 self.same(&format!("input {input}, {mode:?}"), self.plain_events(input, mode), limited)?;
             }
+            self.drops_before_it_is_settled(input)?;
         }
         let limiter = new_limiter();
         let admits = self.rules.iter().map(|rule| rule.count / rule.cost).min();
@@ -209,6 +218,20 @@ impl Case {
             limited.sort();
         }
         if plain == limited { Ok(()) } else { Err(shown) }
+    }
+
+    /// Compares a call that a store of the user's own decides. What the call owns drops before it is settled.
+    fn drops_before_it_is_settled(&self, input: u32) -> Result<(), String> {
+        let limiter = limiter_over(NotingStore(new_store()));
+        let mut limited = events(self.limited, Some(&limiter), input, Mode::Finish);
+        if let Some(settled) = limited.iter().position(|event| event == SETTLED) {
+            limited.remove(settled);
+            let late = limited.get(settled).filter(|event| event.starts_with("drop"));
+            if let (Some(late), false) = (late, self.unordered) {
+                return Err(format!("input {input}: after the call was settled: {late}"));
+            }
+        }
+        self.same(&format!("input {input}, by another store"), self.plain_events(input, Mode::Finish), limited)
     }
 
     /// Calls until a call is refused, which is to drop what the plain function drops when it does nothing.

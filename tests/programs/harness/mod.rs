@@ -3,6 +3,7 @@
 mod answers;
 mod drive;
 mod record;
+mod store;
 mod values;
 
 pub use std::borrow::Cow;
