@@ -59,15 +59,15 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// How many calls it admits after one that ended.
-    fn admits_after(&self, succeeded: bool) -> u32 {
-        let given_back = match self.settle {
-            Settle::Never => false,
-            Settle::ResetOnSuccess | Settle::RefundOnSuccess => succeeded,
-            Settle::RefundOnError => !succeeded,
+    /// How many calls it admits after `before` that panicked and one that ended.
+    fn admits_after(&self, before: u32, succeeded: bool) -> u32 {
+        let counted = match self.settle {
+            Settle::ResetOnSuccess if succeeded => 0,
+            Settle::RefundOnSuccess if succeeded => before,
+            Settle::RefundOnError if !succeeded => before,
+            _ => before + 1,
         };
-        let used = if given_back { 0 } else { self.cost };
-        (self.count - used) / self.cost
+        self.count / self.cost - counted
     }
 }
 
@@ -281,8 +281,12 @@ impl Case {
             return Ok(());
         };
         let limiter = new_limiter();
+        let before = u32::from(self.rules.iter().all(|rule| rule.count >= 2 * rule.cost));
+        for _ in 0..before {
+            events(self.limited, Some(&limiter), PANIC, Mode::Finish);
+        }
         events(self.limited, Some(&limiter), input, Mode::Finish);
-        let admits = self.rules.iter().map(|rule| rule.admits_after(succeeds)).min();
+        let admits = self.rules.iter().map(|rule| rule.admits_after(before, succeeds)).min();
         self.admits(&limiter, admits, &format!("after input {input}, success: {succeeds}"))
     }
 
