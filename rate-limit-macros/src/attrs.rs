@@ -17,6 +17,13 @@ pub(crate) struct Attr {
 }
 
 impl Attr {
+    /// Takes those of an item apart from the rest of its tokens, of which no invisible group is
+    /// left at the top.
+    pub(crate) fn take_outer(item: TokenStream) -> Result<(Vec<Self>, TokenStream)> {
+        let apart = |input: ParseStream<'_>| Ok((Self::parse_outer(input)?, input.parse()?));
+        apart.parse2(visible(item, Depth::Top))
+    }
+
     /// Parses all that stand here.
     pub(crate) fn parse_outer(input: ParseStream<'_>) -> Result<Vec<Self>> {
         let mut attrs = Vec::new();
@@ -55,7 +62,8 @@ impl Attr {
         self.ends_with(OURS)
     }
 
-    /// What a `cfg_attr` has attributes of ours under: its condition, and the attributes that hold under that.
+    /// What a `cfg_attr` has attributes of ours under: its condition, and the attributes that hold
+    /// under that.
     fn conditional(&self) -> Option<(TokenStream, Vec<Self>)> {
         let (condition, metas) = conditional(&self.meta)?;
         if !metas.iter().any(is_or_has_ours) {
@@ -101,8 +109,9 @@ fn is_or_has_ours(meta: &Meta) -> bool {
     is_last(meta.path(), OURS) || conditional(meta).is_some_and(|(_, metas)| metas.iter().any(is_or_has_ours))
 }
 
-/// Attributes as they are under each state of the `cfg_attr`s that have one of ours. With the first of them the `cfg` under which they hold,
-/// so that the compiler, which alone evaluates it, picks one of the lists.
+/// Attributes as they are under each state of the `cfg_attr`s that have one of ours. With the first
+/// of them the `cfg` under which they hold, so that the compiler, which alone evaluates it, picks
+/// one of the lists.
 pub(crate) fn variants(attrs: &[Attr]) -> Result<Vec<Vec<Attr>>> {
     let conditional = |(at, attr): (usize, &Attr)| Some((at, attr.conditional()?));
     let Some((at, (condition, under))) = attrs.iter().enumerate().find_map(conditional) else {

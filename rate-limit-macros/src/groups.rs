@@ -1,7 +1,8 @@
 //! The invisible groups that `macro_rules!` puts around its fragments.
 //!
-//! The compiler heeds such a group only while it stays inside of delimiters whose content no macro takes apart. `x * $e` with `2 + 1`
-//! becomes `x * 2 + 1` once it is taken apart and put together again, so what is taken apart gets visible parentheses first.
+//! The compiler heeds such a group only while it stays inside of delimiters whose content no macro
+//! takes apart. `x * $e` with `2 + 1` becomes `x * 2 + 1` once it is taken apart and put together
+//! again, so what is taken apart gets visible parentheses first.
 
 use proc_macro2::{Delimiter, Group, Spacing, Span, TokenStream, TokenTree};
 use quote::ToTokens as _;
@@ -13,12 +14,13 @@ use syn::{Expr, Pat, Type, TypeParamBound, UnOp};
 pub(crate) enum Depth {
     /// Delimited groups stay whole.
     Top,
-    /// Delimited groups are taken apart too, as `syn` does with what it parses. Attributes stay whole.
+    /// Delimited groups are taken apart too, as `syn` does with what it parses. Attributes stay
+    /// whole.
     All,
 }
 
-/// Returns the stream without invisible groups, as deep as it is taken apart. Each of them is replaced by its content, in parentheses
-/// where it would mean something else without.
+/// Returns the stream without invisible groups, as deep as it is taken apart. Each of them is
+/// replaced by its content, in parentheses where it would mean something else without.
 pub(crate) fn visible(stream: TokenStream, depth: Depth) -> TokenStream {
     if !has_invisible(stream.clone(), depth) {
         return stream;
@@ -123,7 +125,8 @@ fn has_several<'a>(mut bounds: impl Iterator<Item = &'a TypeParamBound>) -> bool
 
 fn expr_needs_parens(expr: &Expr, next: Option<&TokenTree>) -> bool {
     match expr {
-        // A negative literal stands where an operation cannot: in a pattern, as an argument of a type.
+        // A negative literal stands where an operation cannot: in a pattern, as an argument of a
+        // type.
         Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) && matches!(*unary.expr, Expr::Lit(_)) => {
             matches!(next, Some(TokenTree::Punct(punct)) if matches!(punct.as_char(), '.' | '?'))
         }

@@ -48,16 +48,13 @@ enum InnerKind {
 impl Items {
     /// The item, if it is one of these.
     pub(crate) fn new(item: &TokenStream) -> Option<Self> {
-        let mut tokens: Vec<TokenTree> = visible(item.clone(), Depth::Top).into_iter().collect();
-        let Some(TokenTree::Group(body)) = tokens.pop() else {
-            return None;
+        let (attrs, rest) = Attr::take_outer(item.clone()).ok()?;
+        let mut header: Vec<TokenTree> = rest.into_iter().collect();
+        let body = match header.pop() {
+            Some(TokenTree::Group(body)) if body.delimiter() == Delimiter::Brace => body,
+            _ => return None,
         };
-        if body.delimiter() != Delimiter::Brace {
-            return None;
-        }
-        let header: TokenStream = tokens.into_iter().collect();
-        let apart = |input: ParseStream<'_>| Ok((Attr::parse_outer(input)?, input.parse::<TokenStream>()?));
-        let (attrs, header) = apart.parse2(header).ok()?;
+        let header: TokenStream = header.into_iter().collect();
         let parsed = visible(header.clone(), Depth::All);
         let kind = if let Ok(item) = syn::parse2::<ItemImpl>(quote!(#parsed {})) {
             Kind::Impl(item.trait_.map(|(path, _)| path))
@@ -74,7 +71,8 @@ impl Items {
         })
     }
 
-    /// Takes the attributes of ours off that stand below. A trait has none: it would not know whose numbers to tell.
+    /// Takes the attributes of ours off that stand below. A trait has none: it would not know whose
+    /// numbers to tell.
     pub(crate) fn take_stacked(&mut self) -> Result<Vec<Stacked>> {
         let stacked = Stacked::take(&mut self.attrs);
         match (&self.kind, stacked.first()) {
@@ -115,8 +113,8 @@ impl Items {
         errors.finish(self.with(body))
     }
 
-    /// The item where its attribute is wrong: without what would only tell of that again, and with what the `impl`s of a trait
-    /// look for.
+    /// The item where its attribute is wrong: without what would only tell of that again, and with
+    /// what the `impl`s of a trait look for.
     pub(crate) fn unlimited(mut self) -> Result<TokenStream> {
         Stacked::take(&mut self.attrs);
         let (mut body, inner) = self.inner()?;
@@ -216,7 +214,8 @@ impl Inner {
 
     /// The tokens that were written, without an attribute that only says to leave them so.
     fn untouched(&self, mut attrs: Vec<Attr>) -> TokenStream {
-        if Stacked::among(&attrs).iter().any(Stacked::is_exempt) {
+        let may_be_exempt = !matches!(self.kind, InnerKind::Other);
+        if may_be_exempt && Stacked::among(&attrs).iter().any(Stacked::is_exempt) {
             Stacked::take(&mut attrs);
         }
         let tokens = &self.tokens;
@@ -251,7 +250,8 @@ fn function(input: ParseStream<'_>) -> Result<Option<TokenStream>> {
     Ok(Some(tokens))
 }
 
-/// The tokens of an item that is no function with a body: up to a semicolon, or to braces that are not followed by one.
+/// The tokens of an item that is no function with a body: up to a semicolon, or to braces that are
+/// not followed by one.
 fn other(input: ParseStream<'_>) -> Result<TokenStream> {
     let mut tokens = TokenStream::new();
     loop {

@@ -6,7 +6,7 @@ use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
-use syn::{Attribute, FnArg, Pat, PatParen, PatType, Token};
+use syn::{Attribute, FnArg, Local, Pat, PatParen, PatType, Token};
 
 /// Names each parameter that is `_`, so that it can be mentioned: else it would drop after the call is settled.
 /// The name is in parentheses because attributes that come after treat a plain one as a value to show.
@@ -45,6 +45,7 @@ fn bindings(inputs: &Punctuated<FnArg, Token![,]>) -> Vec<Binding> {
             FnArg::Receiver(receiver) => bindings.push(Binding {
                 cfgs: with_path(&receiver.attrs, &["cfg"]),
                 lints: Vec::new(),
+                mode: TokenStream::new(),
                 name: Ident::new("self", receiver.self_token.span),
             }),
             FnArg::Typed(typed) => {
@@ -56,24 +57,30 @@ fn bindings(inputs: &Punctuated<FnArg, Token![,]>) -> Vec<Binding> {
     bindings
 }
 
-/// As [`mentions`], of what these patterns bind.
-pub(crate) fn mentions_of<'a>(pats: impl Iterator<Item = &'a Pat>) -> TokenStream {
+/// As [`mentions`], of what these statements bind.
+pub(crate) fn mentions_of<'a>(locals: impl Iterator<Item = &'a Local>) -> TokenStream {
     let mut bindings = Vec::new();
-    for pat in pats {
-        collect(pat, &[], &[], &mut bindings);
+    for local in locals {
+        collect(&local.pat, &with_path(&local.attrs, &["cfg"]), &[], &mut bindings);
     }
     all_mentioned(&bindings, |_| true)
 }
 
 fn all_mentioned(bindings: &[Binding], is_used: impl Fn(&str) -> bool) -> TokenStream {
-    let mentions = bindings.iter().rev().map(|Binding { cfgs, lints, name }| {
+    let mentions = bindings.iter().rev().map(|binding| {
+        let Binding {
+            cfgs,
+            lints,
+            mode,
+            name,
+        } = binding;
         let text = name.to_string();
         // A name that starts so says that it is not used.
         let says_unused = text.starts_with('_');
         let allow = says_unused.then(|| quote!(#[allow(clippy::used_underscore_binding)]));
         // The mention is a use, so a binding of this name that has none tells of the parameter.
         let unused = (!says_unused && text != "self" && !is_used(&text))
-            .then(|| quote_spanned!(Span::mixed_site()=> #(#cfgs)* { #(#lints)* let #name = (); }));
+            .then(|| quote_spanned!(Span::mixed_site()=> #(#cfgs)* { #(#lints)* let #mode #name = (); }));
         quote_spanned!(Span::mixed_site()=> #(#cfgs)* #allow let _ = &#name; #unused)
     });
     quote_spanned!(Span::mixed_site()=> #(#mentions)*)
@@ -118,6 +125,8 @@ struct Binding {
     /// Under which it is there at all.
     cfgs: Vec<Attribute>,
     lints: Vec<Attribute>,
+    /// `ref` and `mut`.
+    mode: TokenStream,
     name: Ident,
 }
 
@@ -137,6 +146,10 @@ fn collect(pat: &Pat, under: &[Attribute], lints: &[Attribute], bindings: &mut V
             bindings.push(Binding {
                 cfgs: under.to_vec(),
                 lints: lints.to_vec(),
+                mode: {
+                    let (by_ref, mutability) = (&ident.by_ref, &ident.mutability);
+                    quote!(#by_ref #mutability)
+                },
                 name: ident.ident.clone(),
             });
             if let Some((_, inner)) = &ident.subpat {

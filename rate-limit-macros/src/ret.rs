@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens as _, quote};
 use syn::spanned::Spanned as _;
 use syn::visit_mut::{self, VisitMut};
-use syn::{ReturnType, Type, TypeImplTrait, TypeInfer, TypeParamBound};
+use syn::{Ident, Lifetime, ReturnType, TraitBound, Type, TypeFnPtr, TypeImplTrait, TypeInfer, TypeParamBound};
 
 /// What a function returns.
 pub(crate) enum Ret {
@@ -61,7 +61,8 @@ fn is_impl_of(opaque: &TypeImplTrait, name: &str) -> bool {
     })
 }
 
-/// Types that stand in a return type and in no expression.
+/// Replaces types that stand in a return type and in no expression, and lifetimes of the function, which a lint counts as used where
+/// they are repeated.
 struct InferOpaque;
 
 impl VisitMut for InferOpaque {
@@ -73,6 +74,21 @@ impl VisitMut for InferOpaque {
             });
         } else {
             visit_mut::visit_type_mut(self, ty);
+        }
+    }
+
+    fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
+        if lifetime.ident != "static" {
+            lifetime.ident = Ident::new("_", lifetime.ident.span());
+        }
+    }
+
+    // Those that `for<'a>` declares are the type's own.
+    fn visit_type_fn_ptr_mut(&mut self, _: &mut TypeFnPtr) {}
+
+    fn visit_trait_bound_mut(&mut self, bound: &mut TraitBound) {
+        if bound.lifetimes.is_none() {
+            visit_mut::visit_trait_bound_mut(self, bound);
         }
     }
 }

@@ -1,7 +1,6 @@
 //! The function that the attribute stands on.
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
-use quote::{ToTokens, quote};
 use syn::parse::{ParseStream, Parser as _};
 use syn::{Attribute, Error, Result, ReturnType, Signature, Visibility};
 
@@ -16,13 +15,16 @@ pub(crate) struct Target {
     pub(crate) attrs: Vec<Attr>,
     pub(crate) vis: Visibility,
     pub(crate) sig: Signature,
-    /// `#![..]` at the start of the body, where alone they are legal: they stay in the outermost braces.
+    /// `#![..]` at the start of the body, where alone they are legal: they stay in the outermost
+    /// braces.
     pub(crate) inner_attrs: Vec<Attribute>,
-    /// The braces and what is in them: the group that was written, unless inner attributes were taken out of it.
+    /// The braces and what is in them: the group that was written, unless inner attributes were
+    /// taken out of it.
     pub(crate) body: Group,
 }
 
-/// The static in each expansion. That it stands in a body tells that the function is limited already.
+/// The static in each expansion. That it stands in a body tells that the function is limited
+/// already.
 pub(crate) const MARKER: &str = "__RATE_LIMIT_SITE";
 
 /// What the attributes call that make a function run its `async` body to the end.
@@ -31,8 +33,7 @@ const BLOCK_ON: &str = "block_on";
 impl Target {
     /// Reads the tokens of an item.
     pub(crate) fn new(item: TokenStream) -> Result<Self> {
-        let apart = |input: ParseStream<'_>| Ok((Attr::parse_outer(input)?, input.parse::<TokenStream>()?));
-        let (attrs, rest) = apart.parse2(visible(item, Depth::Top))?;
+        let (attrs, rest) = Attr::take_outer(item)?;
         let mut header: Vec<TokenTree> = rest.into_iter().collect();
         let end = header.pop();
         let parts = |input: ParseStream<'_>| {
@@ -113,7 +114,8 @@ impl Target {
         Error::new(self.sig.fn_token.span, message)
     }
 
-    /// The error of a function that returns a future by a type that does not name one. `or` is what else there is to do.
+    /// The error of a function that returns a future by a type that does not name one. `or` is what
+    /// else there is to do.
     pub(crate) fn hides_its_future(&self, or: &str) -> Error {
         let message = format!(
             "`{}` returns a future, but its return type does not name one: write the type out, as in \
@@ -132,26 +134,8 @@ impl Target {
     }
 }
 
-impl ToTokens for Target {
-    fn to_tokens(&self, tokens: &mut TokenStream) {
-        let Self {
-            attrs,
-            vis,
-            sig,
-            inner_attrs,
-            body,
-        } = self;
-        tokens.extend(quote!(#(#attrs)* #vis #sig));
-        if inner_attrs.is_empty() {
-            body.to_tokens(tokens);
-        } else {
-            let stream = body.stream();
-            rebuilt(body, quote!(#(#inner_attrs)* #stream)).to_tokens(tokens);
-        }
-    }
-}
-
-/// Takes the inner attributes off the start of a block. A block without any stays the very group that it was.
+/// Takes the inner attributes off the start of a block. A block without any stays the very group
+/// that it was.
 pub(crate) fn without_inner_attrs(block: Group) -> Result<(Vec<Attribute>, Group)> {
     let apart = |input: ParseStream<'_>| Ok((input.call(Attribute::parse_inner)?, input.parse::<TokenStream>()?));
     let (attrs, rest) = apart.parse2(block.stream())?;

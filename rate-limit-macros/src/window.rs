@@ -22,7 +22,7 @@ pub(crate) const MAX: u64 = 36_500 * 86_400_000_000;
 pub(crate) fn parse(name: &str, literal: &LitStr) -> Result<u64> {
     let text = literal.value();
     let message = match read(&text) {
-        Some(0) => format!("a {name} of 0 limits nothing: write how long it is, as in `\"10m\"`"),
+        Some(0) => format!("the {name} is 0: write how long it is, as in `\"10m\"`"),
         Some(micros) if micros > MAX => format!("a {name} is at most 36,500 days"),
         Some(micros) => return Ok(micros),
         None => invalid(name, &text),

@@ -1,9 +1,11 @@
-//! Functions that come out of `macro_rules!`: each means what the plain one means that the same macro makes.
+//! Functions that come out of `macro_rules!`: each means what the plain one means that the same
+//! macro makes.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
+use axum::response::IntoResponse;
 use rate_limit::{RejectionKind, limit_per_time};
 
 use crate::world::{Failure, World, admitted, why};
@@ -382,4 +384,33 @@ fn f_08_an_argument_is_one_value() {
 
     assert_eq!(world.run(admitted(9, || stacked(1))), 4);
     assert_eq!(world.run(admitted(9, || stacked(2))), 0);
+}
+
+macro_rules! response {
+    ($ret:ty, $several:ty) => {
+        #[limit_per_time(1, "1h", key = 7)]
+        async fn response() -> $ret {
+            "a response"
+        }
+
+        #[limit_per_time(1, "1h", key = 7)]
+        fn future_of_a_response() -> impl Future<Output = $several> + Send {
+            async { "a response" }
+        }
+    };
+}
+
+response!(impl IntoResponse, impl IntoResponse + Send);
+
+#[test]
+fn f_08_a_return_type_is_known_through_its_group() {
+    let world = World::new();
+    let statuses = || {
+        [
+            world.run(response()).into_response().status(),
+            world.run(future_of_a_response()).into_response().status(),
+        ]
+    };
+    assert_eq!(statuses(), [200, 200]);
+    assert_eq!(statuses(), [429, 429]);
 }

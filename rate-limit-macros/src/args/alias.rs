@@ -52,6 +52,7 @@ pub(super) fn meant_alone(word: &str) -> Option<String> {
     match alias.value {
         Value::Fixed if starts(&options) => meant(word, None),
         Value::Fixed => None,
+        _ if starts(&["skip_if = {}"]) => meant("exempt", None),
         _ => meant(word, syn::parse_str(word).ok().as_ref()).filter(|_| starts(&names)),
     }
 }
@@ -190,6 +191,8 @@ mod tests {
             meant_alone("dry_run").as_deref(),
             Some("to refuse nothing and report, write `observe`")
         );
+        let exempt = "a function within a limited `impl` or trait is exempt by itself, as `#[limit_per_time(exempt)]`";
+        assert_eq!(meant_alone("skip").as_deref(), Some(exempt));
         for value in ["token", "state", "db", "group", "now", "refund_on_banana"] {
             assert_eq!(meant_alone(value), None, "{value}");
         }

@@ -110,7 +110,7 @@ pub(super) fn length(name: &str, expr: Expr) -> Result<Window> {
             None => format!("a {name} is a string such as `\"10m\"`, or a constant of type `Duration`"),
         },
         _ => match empty_duration(&expr) {
-            true => format!("a {name} of 0 limits nothing: write how long it is, as in `\"10m\"`"),
+            true => format!("the {name} is 0: write how long it is, as in `\"10m\"`"),
             false => return Ok(Window::Const(expr)),
         },
     };

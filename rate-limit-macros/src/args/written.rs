@@ -8,14 +8,7 @@ use syn::Expr;
 const LONGEST: usize = 60;
 
 /// Spaces that the text of tokens has and the user did not write.
-const SPACES: [(&str, &str); 6] = [
-    (" :: ", "::"),
-    ("! (", "!("),
-    ("! [", "!["),
-    ("& ", "&"),
-    ("| _ |", "|_|"),
-    (" . ", "."),
-];
+const SPACES: [(&str, &str); 4] = [(" :: ", "::"), ("! (", "!("), ("! [", "!["), (" . ", ".")];
 
 /// Returns the tokens as text, unless that is long.
 pub(super) fn source(tokens: &impl ToTokens) -> Option<String> {
@@ -23,6 +16,10 @@ pub(super) fn source(tokens: &impl ToTokens) -> Option<String> {
     let text = SPACES
         .iter()
         .fold(text, |text, (spaced, tight)| text.replace(spaced, tight));
+    let text = match text.strip_prefix("| ").and_then(|rest| rest.split_once(" |")) {
+        Some((parameters, body)) => format!("|{parameters}|{body}"),
+        None => text.strip_prefix("& ").map(|rest| format!("&{rest}")).unwrap_or(text),
+    };
     (text.chars().count() <= LONGEST && !text.contains('\n')).then_some(text)
 }
 

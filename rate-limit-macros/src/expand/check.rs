@@ -19,7 +19,9 @@ use crate::target::MARKER;
 /// // Output
 /// async fn login(form: Form) -> Result<Token, Error> {
 ///     use ::rate_limit::__private as __rate_limit;
-///     __rate_limit::site!(__RATE_LIMIT_SITE: [sliding_window(5, 600_000_000)]);
+///     static __RATE_LIMIT_SITE: __rate_limit::Site =
+///         __rate_limit::Site::new(|| (), &[__rate_limit::sliding_window(5, 600_000_000)]);
+///     __rate_limit::register!(__RATE_LIMIT_SITE);
 ///     let answer = {
 ///         let mut key_0 = __rate_limit::key();
 ///         __rate_limit::part(&mut key_0, &(form.user));

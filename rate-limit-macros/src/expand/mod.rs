@@ -19,7 +19,7 @@ use self::policy::{known, using};
 pub(crate) use self::policy::{no_policy_of_trait, policy_of_trait};
 use self::rename::rename_self;
 use crate::args::Args;
-use crate::attrs::{Stacked, is_exempt};
+use crate::attrs::{Attr, Stacked, is_exempt};
 use crate::error::Errors;
 use crate::future::{FutureBody, whole};
 use crate::groups::{Depth, rebuilt, visible};
@@ -41,10 +41,10 @@ fn unlimited(item: TokenStream) -> TokenStream {
     if let Some(items) = Items::new(&item) {
         return items.unlimited().unwrap_or(item);
     }
-    match Target::new(item.clone()) {
-        Ok(mut target) => {
-            Stacked::take(&mut target.attrs);
-            target.into_token_stream()
+    match Attr::take_outer(item.clone()) {
+        Ok((mut attrs, rest)) => {
+            Stacked::take(&mut attrs);
+            quote!(#(#attrs)* #rest)
         }
         Err(_) => item,
     }
@@ -107,10 +107,10 @@ fn in_function(model: &mut Model) -> TokenStream {
     params::name_ignored(&mut model.target.sig.inputs);
     let success = &model.rules.success;
     let mentions = params::mentions(&model.target.sig.inputs, &Words::of(quote!(#checked #success)));
-    let limited = awaited(
-        model,
-        quote_spanned!(Span::mixed_site()=> async move { #mentions #checked }),
-    );
+    // As the braces of the function: lints leave out what stands in a block of an expansion.
+    let owning = model.target.body.span();
+    let block = rebuilt(&model.target.body, quote!(#mentions #checked));
+    let limited = awaited(model, quote_spanned!(owning=> async move #block));
     quote!(#site #limited)
 }
 
@@ -156,7 +156,7 @@ fn in_future(model: &mut Model, mut future: FutureBody) -> Result<TokenStream> {
 fn site(rules: &Rules) -> TokenStream {
     let using = using(rules);
     let marker = local(MARKER);
-    let known = rules.rules.iter().map(known).map(|rule| quote!([#rule]));
+    let known = rules.rules.iter().map(known);
     let at = rules.at.as_ref().map(|_| quote!(.at()));
     let name = rules.name.as_ref().map(|name| quote!(.named(#name)));
     let resets = |rule: &Rule| rule.settle.is_some_and(|settle| settle.on == SettleOn::ResetOnSuccess);
@@ -165,7 +165,8 @@ fn site(rules: &Rules) -> TokenStream {
     quote_spanned! {Span::mixed_site()=>
         #using
         #traits
-        __rate_limit::site!(#marker: #(#known)* #at #name);
+        static #marker: __rate_limit::Site = __rate_limit::Site::new(|| (), &[#(#known),*]) #at #name;
+        __rate_limit::register!(#marker);
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) fn known(rule: &Rule) -> TokenStream {
         SettleOn::RefundOnSuccess => quote!(.refund_on_success()),
         SettleOn::RefundOnError => quote!(.refund_on_error()),
     });
-    quote!(#numbers #observe #on_store_error #settle)
+    quote_spanned!(Span::mixed_site()=> __rate_limit::#numbers #observe #on_store_error #settle)
 }
 
 fn literal(own: &OwnPolicy) -> Option<TokenStream> {

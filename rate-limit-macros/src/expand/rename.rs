@@ -30,7 +30,8 @@ pub(super) fn rename_self(rules: &Rules, renamed: &Ident) -> Result<Rules> {
     Ok(rules)
 }
 
-/// Replaces `self`, also in the texts that a macro is given, as `format!("{self}")`. A function within has a `self` of its own.
+/// Replaces `self`, also in the texts that a macro is given, as `format!("{self}")`. A function
+/// within has a `self` of its own.
 fn replace_self(tokens: TokenStream, renamed: &Ident) -> TokenStream {
     let trees: Vec<TokenTree> = tokens.into_iter().collect();
     let mut replaced = TokenStream::new();
@@ -64,7 +65,8 @@ fn is_macro_call(before: &[TokenTree]) -> bool {
     matches!(before, [.., TokenTree::Ident(_), TokenTree::Punct(bang)] if bang.as_char() == '!')
 }
 
-/// A text with `{self}` and `{self:..}` renamed. Of doubled braces, which stand for themselves, each second one opens nothing.
+/// A text with `{self}` and `{self:..}` renamed. Of doubled braces, which stand for themselves,
+/// each second one opens nothing.
 fn in_text(tree: TokenTree, renamed: &Ident) -> TokenTree {
     let TokenTree::Literal(literal) = &tree else {
         return tree;

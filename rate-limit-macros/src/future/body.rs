@@ -18,7 +18,8 @@ pub(crate) struct FutureBody {
     tail: Vec<TokenTree>,
     /// `#![..]` at the start of the `async` block.
     inner_attrs: Vec<Attribute>,
-    /// The statements of the `async` block before the check: those with which `#[async_trait]` unpacks the arguments.
+    /// The statements of the `async` block before the check: those with which `#[async_trait]`
+    /// unpacks the arguments.
     before: Vec<TokenTree>,
     /// What the future does, in braces.
     pub(crate) body: TokenStream,
@@ -62,8 +63,12 @@ impl FutureBody {
             ));
         }
         errors.finish(())?;
-        let block = async_block(&tail).ok_or_else(elsewhere)?;
-        let (inner_attrs, block) = without_inner_attrs(block)?;
+        let mut block = None;
+        replace_async_block(&mut tail.clone(), &mut |_, found| {
+            block = Some(found.clone());
+            TokenStream::new()
+        });
+        let (inner_attrs, block) = without_inner_attrs(block.ok_or_else(elsewhere)?)?;
         let whole = Self {
             head,
             tail,
@@ -112,11 +117,11 @@ impl FutureBody {
         self.after.as_ref()?;
         let before = &self.before;
         let unpacked: Block = syn::parse2(quote!({ #(#before)* })).ok()?;
-        let pats = unpacked.stmts.iter().filter_map(|stmt| match stmt {
-            Stmt::Local(local) => Some(&local.pat),
+        let locals = unpacked.stmts.iter().filter_map(|stmt| match stmt {
+            Stmt::Local(local) => Some(local),
             _ => None,
         });
-        Some(params::mentions_of(pats))
+        Some(params::mentions_of(locals))
     }
 
     /// The statements of the function, with `limited` in place of what the future does.
@@ -128,7 +133,7 @@ impl FutureBody {
     pub(crate) fn wrapped(self, limited: &TokenStream, around: impl Fn(TokenStream) -> TokenStream) -> TokenStream {
         let Self {
             head,
-            tail,
+            mut tail,
             inner_attrs,
             before,
             after,
@@ -138,11 +143,11 @@ impl FutureBody {
             Some(Binding { pat, after }) => quote!(#(#before)* let #pat = { #limited }; #(#after)*),
             None => quote!(#(#before)* #limited),
         };
-        let tail = with_async_block(&tail, &|asyncness, block| {
+        replace_async_block(&mut tail, &mut |asyncness, block| {
             let block = rebuilt(block, quote!(#(#inner_attrs)* #stmts));
             around(quote!(#(#asyncness)* #block))
         });
-        quote!(#(#head)* #tail)
+        quote!(#(#head)* #(#tail)*)
     }
 }
 
@@ -173,9 +178,10 @@ fn is_future(expr: &Expr) -> bool {
     }
 }
 
-/// Returns a block as an expression, in the very braces in which it was written: the compiler points at them, drops temporaries as
-/// their edition says, and keeps the invisible groups of `macro_rules!` in them. The parentheses keep `unused_braces` away from a
-/// block of one expression.
+/// Returns a block as an expression, in the very braces in which it was written: the compiler
+/// points at them, drops temporaries as their edition says, and keeps the invisible groups of
+/// `macro_rules!` in them. The parentheses keep `unused_braces` away from a block of one
+/// expression.
 pub(crate) fn whole(block: &Group) -> Group {
     parens(block.to_token_stream(), block.span())
 }
@@ -207,8 +213,8 @@ fn length(stmt: &Stmt) -> usize {
     stmt.to_token_stream().into_iter().count()
 }
 
-/// The expression whose value a function returns, and where it starts. What stands before it is not parsed: the compiler has parsed it, and
-/// has told of what is wrong with it.
+/// The expression whose value a function returns, and where it starts. What stands before it is not
+/// parsed: the compiler has parsed it, and has told of what is wrong with it.
 fn last_expression(trees: &[TokenTree]) -> Option<(usize, Expr)> {
     let (trees, is_statement) = match trees {
         [trees @ .., TokenTree::Punct(semicolon)] if semicolon.as_char() == ';' => (trees, true),
@@ -255,43 +261,28 @@ fn seen_through(expr: &Expr) -> Option<&ExprAsync> {
     }
 }
 
-/// The braces of the first `async` block in an expression that is seen through.
-fn async_block(trees: &[TokenTree]) -> Option<Group> {
-    let here = trees
-        .iter()
-        .enumerate()
-        .find(|(at, tree)| is_async_block(&trees[..*at], tree));
-    match here {
-        Some((_, TokenTree::Group(block))) => Some(block.clone()),
-        _ => trees.iter().find_map(|tree| match tree {
-            TokenTree::Group(group) => async_block(&inside(group)),
-            _ => None,
-        }),
-    }
-}
-
-/// The same expression with what `replace` makes of `async`, `move` and that block.
-fn with_async_block(trees: &[TokenTree], replace: &impl Fn(&[TokenTree], &Group) -> TokenStream) -> TokenStream {
-    let here = trees.iter().enumerate().find_map(|(at, tree)| match tree {
-        TokenTree::Group(block) if is_async_block(&trees[..at], tree) => Some((at, block)),
-        _ => None,
-    });
-    if let Some((at, block)) = here {
+/// Replaces the first `async` block in an expression that is seen through, with what is made of its keywords and its braces.
+fn replace_async_block(
+    trees: &mut Vec<TokenTree>,
+    replace: &mut dyn FnMut(&[TokenTree], &Group) -> TokenStream,
+) -> bool {
+    let here = (0..trees.len()).find(|at| is_async_block(&trees[..*at], &trees[*at]));
+    if let Some((at, TokenTree::Group(block))) = here.map(|at| (at, trees[at].clone())) {
         let is_async = |tree: &TokenTree| matches!(tree, TokenTree::Ident(ident) if ident == "async");
         let start = trees[..at].iter().rposition(is_async).unwrap_or(at);
-        let (before, after) = (&trees[..start], &trees[at + 1..]);
-        let replaced = replace(&trees[start..at], block);
-        return quote!(#(#before)* #replaced #(#after)*);
+        let replaced = replace(&trees[start..at], &block);
+        trees.splice(start..=at, replaced);
+        return true;
     }
-    let mut found = false;
-    let trees = trees.iter().map(|tree| match tree {
-        TokenTree::Group(group) if !found && async_block(&inside(group)).is_some() => {
-            found = true;
-            rebuilt(group, with_async_block(&inside(group), replace)).into()
+    trees.iter_mut().any(|tree| {
+        let TokenTree::Group(group) = tree else { return false };
+        let mut trees = inside(group);
+        let found = replace_async_block(&mut trees, replace);
+        if found {
+            *group = rebuilt(group, trees.into_iter().collect());
         }
-        tree => tree.clone(),
-    });
-    trees.collect()
+        found
+    })
 }
 
 fn inside(group: &Group) -> Vec<TokenTree> {

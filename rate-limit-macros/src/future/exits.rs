@@ -12,7 +12,8 @@ pub(super) struct Exit {
     pub(super) value: Option<Expr>,
 }
 
-/// Finds each `return` in statements, but for those of another function: of a closure or an item. `async` blocks are left out already.
+/// Finds each `return` in statements, but for those of another function: of a closure or an item.
+/// `async` blocks are left out already.
 pub(super) fn returns(stmts: TokenStream) -> Vec<Exit> {
     let mut returns = Returns(Vec::new());
     match Block::parse_within.parse2(stmts.clone()) {
@@ -52,7 +53,8 @@ impl VisitMut for Returns {
 }
 
 impl Returns {
-    /// What is not parsed, as what a macro is given: what looks like a closure or a function in it is left out.
+    /// What is not parsed, as what a macro is given: what looks like a closure or a function in it
+    /// is left out.
     fn in_tokens(&mut self, tokens: TokenStream) {
         let trees: Vec<TokenTree> = tokens.into_iter().collect();
         let mut at = 0;

@@ -22,7 +22,7 @@ pub use self::subject::{ambient, element, key, part};
 pub use self::within::within;
 pub use std::{line, module_path};
 
-pub use crate::__site as site;
+pub use crate::__register as register;
 #[cfg(feature = "actix-web")]
 pub use crate::integrations::actix_web::response::either_responder;
 #[cfg(feature = "axum")]

@@ -77,15 +77,21 @@ impl<T: Address + ?Sized> Address for Part<T> {}
 
 /// Reached first, through two references: a key that is an address and nothing else.
 pub trait AddressKey {
+    /// The type of its first part. That the error hangs on it is for a part whose own type is an error: one error is enough.
+    type First: ?Sized;
     /// Does not compile.
     fn __names_a_subject(&self)
     where
-        Self: NotAnAddress,
+        Self::First: NotAnAddress,
     {
     }
 }
-impl<T: Address + ?Sized> AddressKey for &Part<T> {}
-impl<A: Address, B: Address> AddressKey for &(A, B) {}
+impl<T: Address + ?Sized> AddressKey for &Part<T> {
+    type First = T;
+}
+impl<T: Address + ?Sized, B: Address> AddressKey for &(Part<T>, B) {
+    type First = T;
+}
 
 /// Reached through one reference: any other key.
 pub trait SubjectKey {

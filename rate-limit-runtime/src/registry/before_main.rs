@@ -1,20 +1,13 @@
 //! What an expansion writes, so that a function is registered before `main`.
 
-/// Writes the static of an annotated function, and what registers it before `main`:
-/// `site!(SITE: [sliding_window(5, 600_000_000)] [computed().observe()] .named("login"))`.
+/// Registers the function of a site before `main`: `register!(SITE)`.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __site {
-    ($site:ident: $([$($rule:tt)+])+ $(.$option:ident($($value:literal)?))*) => {
-        static $site: $crate::private::Site = $crate::private::Site::new(
-            __rate_limit_register,
-            &[$($crate::private::$($rule)+),+],
-            $crate::private::module_path!(),
-            $crate::private::line!(),
-        )$(.$option($($value)?))*;
+macro_rules! __register {
+    ($site:ident) => {
         $crate::__before_main! {
             extern "C" fn __rate_limit_register() {
-                $crate::private::Site::register(&$site);
+                $crate::private::Site::register(&$site, $crate::private::module_path!(), $crate::private::line!());
             }
         }
     };

@@ -95,11 +95,11 @@ pub(crate) fn register_layer(name: &'static str, numbers: Numbers) {
     let mut sites = SITES.lock().unwrap_or_else(PoisonError::into_inner);
     let is_known = |site: &&'static Site| {
         let known = site.rules().first().and_then(|rule| rule.numbers);
-        site.module().is_empty() && site.method().name() == name && known == Some(numbers)
+        site.place().is_none() && site.method().name() == name && known == Some(numbers)
     };
     if !sites.iter().any(is_known) {
         let rules = Box::leak(Box::new([SiteRule::of(numbers)]));
-        sites.push(Box::leak(Box::new(Site::new((), rules, "", 0).named(name))));
+        sites.push(Box::leak(Box::new(Site::new((), rules).named(name))));
     }
 }
 
@@ -145,7 +145,7 @@ fn sites() -> Vec<&'static Site> {
 /// called with, in the order of their names and of where they stand.
 pub(crate) fn rules() -> impl Iterator<Item = RegisteredRule> {
     let mut sites = sites();
-    sites.sort_by_key(|site| (site.method().name(), site.module(), site.line()));
+    sites.sort_by_key(|site| (site.method().name(), site.place()));
     sites.into_iter().flat_map(|site| {
         let called = site.numbers();
         (0..).zip(site.rules()).flat_map(move |(place, known)| {
@@ -169,7 +169,7 @@ pub(crate) fn rules() -> impl Iterator<Item = RegisteredRule> {
 
 /// Whether another annotated function was given the name of this one.
 pub(crate) fn shares_its_name(site: &'static Site) -> bool {
-    let is_another = |other: &&'static Site| !std::ptr::eq(*other, site) && !other.module().is_empty();
+    let is_another = |other: &&'static Site| !std::ptr::eq(*other, site) && other.place().is_some();
     sites()
         .iter()
         .filter(|other| is_another(other))

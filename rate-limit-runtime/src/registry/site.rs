@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, Mutex, OnceLock, PoisonError, RwLock};
 
 use super::SiteRule;
@@ -24,15 +23,13 @@ pub const fn type_name<F: Copy>(_here: F) -> TypeName {
 pub struct Site {
     /// That of `name = ".."`.
     name: Option<&'static str>,
-    /// The name of an item in the function: it tells the function as it is declared.
+    /// The name of a closure in the `static`: it tells the function as it is declared.
     declared: TypeName,
     rules: &'static [SiteRule],
-    /// The path of its module and the line of its attribute; empty and 0 of a layer.
-    module: &'static str,
-    line: u32,
+    /// The path of its module and the line of its attribute, once it is registered; a layer has none.
+    place: OnceLock<(&'static str, u32)>,
     /// Whether it goes by the time of the event.
     at: bool,
-    registered: AtomicBool,
     method: OnceLock<Method>,
     is_generic: OnceLock<bool>,
     shares_its_name: OnceLock<bool>,
@@ -41,17 +38,15 @@ pub struct Site {
 }
 
 impl Site {
-    /// Returns the site of the function in which `here` is an item: the name of its type tells the function.
+    /// Returns the site whose `static` holds the closure `here`: the name of its type tells the function.
     #[must_use]
-    pub const fn new<F: Copy>(here: F, rules: &'static [SiteRule], module: &'static str, line: u32) -> Self {
+    pub const fn new<F: Copy>(here: F, rules: &'static [SiteRule]) -> Self {
         Self {
             name: None,
             declared: type_name(here),
             rules,
-            module,
-            line,
+            place: OnceLock::new(),
             at: false,
-            registered: AtomicBool::new(false),
             method: OnceLock::new(),
             is_generic: OnceLock::new(),
             shares_its_name: OnceLock::new(),
@@ -73,10 +68,10 @@ impl Site {
         self
     }
 
-    /// Makes the function known to [`Limiter::verify`](crate::Limiter::verify). It is called before `main`, and more than once where a
-    /// host runs the constructors of a module more than once.
-    pub fn register(&'static self) {
-        if !self.registered.swap(true, Ordering::Relaxed) {
+    /// Makes the function, whose attribute stands in this line of a module, known to [`Limiter::verify`](crate::Limiter::verify). It is
+    /// called before `main`, and more than once where a host runs the constructors of a module more than once.
+    pub fn register(&'static self, module: &'static str, line: u32) {
+        if self.place.set((module, line)).is_ok() {
             super::add(self);
         }
     }
@@ -86,12 +81,9 @@ impl Site {
         self.rules
     }
 
-    pub(crate) const fn module(&self) -> &'static str {
-        self.module
-    }
-
-    pub(crate) const fn line(&self) -> u32 {
-        self.line
+    /// The module and the line of the attribute; `None` of a layer.
+    pub(crate) fn place(&self) -> Option<(&'static str, u32)> {
+        self.place.get().copied()
     }
 
     pub(crate) const fn goes_by_event_time(&self) -> bool {
@@ -100,9 +92,9 @@ impl Site {
 
     /// Tells where the attribute stands.
     pub(crate) fn whereabouts(&self) -> String {
-        match self.module {
-            "" => "a layer".to_owned(),
-            module => format!("`{module}` (line {})", self.line),
+        match self.place() {
+            None => "a layer".to_owned(),
+            Some((module, line)) => format!("`{module}` (line {line})"),
         }
     }
 
@@ -166,11 +158,11 @@ impl Site {
     }
 }
 
-/// Returns the path of the function in which an item or a closure stands whose type name is `item`: without that itself, what is around it,
+/// Returns the path of the function in which a closure stands whose type name is `item`: without the closure itself, what is around it,
 /// and lifetimes.
 fn enclosing_function(item: &'static str) -> Cow<'static, str> {
     let mut path = item;
-    for own in ["::__rate_limit_register", "::{{closure}}", "::{{constant}}"] {
+    for own in ["::{{closure}}", "::__RATE_LIMIT_SITE", "::{{constant}}"] {
         path = path.strip_suffix(own).unwrap_or(path);
     }
     while let Some(outer) = path.strip_suffix("::{{closure}}") {
@@ -204,18 +196,21 @@ mod tests {
     #[test]
     fn the_item_and_what_is_around_it_is_stripped() {
         for (item, function) in [
-            ("m::login::__rate_limit_register", "m::login"),
-            ("m::A::f::{{closure}}::__rate_limit_register", "m::A::f"),
+            ("m::login::__RATE_LIMIT_SITE::{{closure}}", "m::login"),
+            ("m::A::f::{{closure}}::__RATE_LIMIT_SITE::{{closure}}", "m::A::f"),
             (
-                "m::f::{{closure}}::g::{{closure}}::{{closure}}::__rate_limit_register",
+                "m::f::{{closure}}::g::{{closure}}::{{closure}}::__RATE_LIMIT_SITE::{{closure}}",
                 "m::f::{{closure}}::g",
             ),
             (
-                "<m::A as m::Tr>::r::{{closure}}::__rate_limit_register",
+                "<m::A as m::Tr>::r::{{closure}}::__RATE_LIMIT_SITE::{{closure}}",
                 "<m::A as m::Tr>::r",
             ),
-            ("m::Tr::__limit_per_time_on_this_trait::__rate_limit_register", "m::Tr"),
-            ("m::K<'_>::f::__rate_limit_register", "m::K::f"),
+            (
+                "m::Tr::__limit_per_time_on_this_trait::__RATE_LIMIT_SITE::{{closure}}",
+                "m::Tr",
+            ),
+            ("m::K<'_>::f::__RATE_LIMIT_SITE::{{closure}}", "m::K::f"),
             ("m::K<'_>::f::{{closure}}::{{constant}}::{{closure}}", "m::K::f"),
         ] {
             assert_eq!(enclosing_function(item), function);

@@ -2,7 +2,9 @@ use std::time::Duration;
 
 use rate_limit::{Rejection, limit_per_time};
 
-#[limit_per_time(5, "10m", key = user, block = Duration::ZERO)]
+const NONE: Duration = Duration::ZERO;
+
+#[limit_per_time(5, "10m", key = user, block = NONE)]
 async fn login(user: u64) -> Result<u64, Rejection> {
     Ok(user)
 }
