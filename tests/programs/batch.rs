@@ -91,12 +91,15 @@ impl Batch {
                 unordered,
                 ..
             } = case;
-            let refusing = case.rules.iter().filter(|rule| !rule.observes);
-            let rules = refusing.map(
-                |Rule {
-                     count, cost, settle, ..
-                 }| { format!("Rule {{ count: {count}, cost: {cost}, settle: Settle::{settle:?} }}") },
-            );
+            let rules = case.rules.iter().map(|rule| {
+                let Rule {
+                    count,
+                    cost,
+                    settle,
+                    observes,
+                } = rule;
+                format!("Rule {{ count: {count}, cost: {cost}, settle: Settle::{settle:?}, observes: {observes} }}")
+            });
             let rules = rules.collect::<Vec<_>>().join(", ");
             let glue = |side: Side| format!("|mode| Box::pin({}::case_{number}::glue(mode))", side.name());
             writeln!(

@@ -51,21 +51,31 @@ pub enum Settle {
     RefundOnError,
 }
 
-/// One limit of a function that refuses.
+/// One limit of a function.
 pub struct Rule {
     pub count: u32,
     pub cost: u32,
     pub settle: Settle,
+    /// Whether it refuses nothing.
+    pub observes: bool,
 }
 
 impl Rule {
+    /// Whether a call that ended is given back.
+    fn gives_back(&self, succeeded: bool) -> bool {
+        match self.settle {
+            Settle::Never => false,
+            Settle::ResetOnSuccess | Settle::RefundOnSuccess => succeeded,
+            Settle::RefundOnError => !succeeded,
+        }
+    }
+
     /// How many calls it admits after `before` that panicked and one that ended.
     fn admits_after(&self, before: u32, succeeded: bool) -> u32 {
-        let counted = match self.settle {
-            Settle::ResetOnSuccess if succeeded => 0,
-            Settle::RefundOnSuccess if succeeded => before,
-            Settle::RefundOnError if !succeeded => before,
-            _ => before + 1,
+        let counted = match (self.gives_back(succeeded), self.settle) {
+            (true, Settle::ResetOnSuccess) => 0,
+            (true, _) => before,
+            (false, _) => before + 1,
         };
         self.count / self.cost - counted
     }
@@ -197,7 +207,7 @@ impl Case {
             self.drops_before_it_is_settled(input)?;
         }
         let limiter = new_limiter();
-        let admits = self.rules.iter().map(|rule| rule.count / rule.cost).min();
+        let admits = self.refusing().map(|rule| rule.count / rule.cost).min();
         self.admits(&limiter, admits, "in all")?;
         self.exempts(&limiter)?;
         self.denies()?;
@@ -205,6 +215,10 @@ impl Case {
             self.settles(input)?;
         }
         Ok(())
+    }
+
+    fn refusing(&self) -> impl Iterator<Item = &Rule> {
+        self.rules.iter().filter(|rule| !rule.observes)
     }
 
     fn plain_events(&self, input: u32, mode: Mode) -> Vec<String> {
@@ -224,7 +238,12 @@ impl Case {
     fn drops_before_it_is_settled(&self, input: u32) -> Result<(), String> {
         let limiter = limiter_over(NotingStore(new_store()));
         let mut limited = events(self.limited, Some(&limiter), input, Mode::Finish);
-        if let Some(settled) = limited.iter().position(|event| event == SETTLED) {
+        let gives_back = |answer: Answer| self.rules.iter().any(|rule| rule.gives_back(answer.succeeds));
+        let settled = limited.iter().position(|event| event == SETTLED);
+        if settled.is_some() != ANSWER.get().is_some_and(gives_back) {
+            return Err(format!("input {input}: settled: {}", settled.is_some()));
+        }
+        if let Some(settled) = settled {
             limited.remove(settled);
             let late = limited.get(settled).filter(|event| event.starts_with("drop"));
             if let (Some(late), false) = (late, self.unordered) {
@@ -281,12 +300,12 @@ impl Case {
             return Ok(());
         };
         let limiter = new_limiter();
-        let before = u32::from(self.rules.iter().all(|rule| rule.count >= 2 * rule.cost));
+        let before = u32::from(self.refusing().all(|rule| rule.count >= 2 * rule.cost));
         for _ in 0..before {
             events(self.limited, Some(&limiter), PANIC, Mode::Finish);
         }
         events(self.limited, Some(&limiter), input, Mode::Finish);
-        let admits = self.rules.iter().map(|rule| rule.admits_after(before, succeeds)).min();
+        let admits = self.refusing().map(|rule| rule.admits_after(before, succeeds)).min();
         self.admits(&limiter, admits, &format!("after input {input}, success: {succeeds}"))
     }
 

@@ -1,6 +1,8 @@
-//! A store that notes when a call is settled.
+//! A store that is waited for, as one outside of the process is, and notes when a call is settled.
 
 use rate_limit::{Charge, MemoryStore, Reply, Settlement, Store, StoreError, Verdict};
+
+use tokio::task::yield_now;
 
 use super::record::note;
 
@@ -12,7 +14,11 @@ pub struct NotingStore(pub MemoryStore);
 
 impl Store for NotingStore {
     fn acquire(&self, charges: &[Charge]) -> Reply<Result<Verdict, StoreError>> {
-        self.0.acquire(charges)
+        let answer = self.0.acquire(charges);
+        Reply::pending(async move {
+            yield_now().await;
+            answer.await
+        })
     }
 
     fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
@@ -20,7 +26,11 @@ impl Store for NotingStore {
     }
 
     fn settle(&self, settlements: &[Settlement]) -> Reply<Result<(), StoreError>> {
-        note(SETTLED);
-        self.0.settle(settlements)
+        let answer = self.0.settle(settlements);
+        Reply::pending(async move {
+            yield_now().await;
+            note(SETTLED);
+            answer.await
+        })
     }
 }
