@@ -28,9 +28,9 @@ use crate::target::MARKER;
 ///         __rate_limit::admit(&__RATE_LIMIT_SITE, &mut key_0)
 ///     };
 ///     if let Err(answer) = answer
-///         && let Err(rejection) = answer.await
+///         && let Err(refusal) = answer.await
 ///     {
-///         return <Result<Token, Error> as __rate_limit::FromRejection>::from_rejection(rejection);
+///         return <Result<Token, Error> as __rate_limit::FromRejection>::from_rejection(refusal);
 ///     }
 ///     ({ BODY })
 /// }
@@ -49,20 +49,20 @@ pub(super) fn checked(model: &Model, body: &TokenStream) -> TokenStream {
         // The call may be admitted at once, and then there is nothing to await.
         None if !model.rules.settles() && model.rules.within.is_none() => quote_spanned! {Span::mixed_site()=>
             if let ::core::result::Result::Err(__answer) = __answer
-                && let ::core::result::Result::Err(__rejection) = __answer.await
+                && let ::core::result::Result::Err(__refusal) = __answer.await
             {
                 #refuse
             }
         },
         None => quote_spanned! {Span::mixed_site()=>
-            if let ::core::result::Result::Err(__rejection) = __answer.await {
+            if let ::core::result::Result::Err(__refusal) = __answer.await {
                 #refuse
             }
         },
         Some(name) => quote_spanned! {Span::mixed_site()=>
             let #name = match __answer.await {
                 ::core::result::Result::Ok(__permit) => __permit,
-                ::core::result::Result::Err(__rejection) => { #refuse }
+                ::core::result::Result::Err(__refusal) => { #refuse }
             };
         },
     };
@@ -81,25 +81,25 @@ fn deny(model: &Model, refuse: &TokenStream) -> Option<TokenStream> {
     Some(quote_spanned! {Span::mixed_site()=>
         let __denied: ::core::primitive::bool = #deny_if;
         if __denied {
-            let __rejection = __rate_limit::#denied;
+            let __refusal = __rate_limit::#denied;
             #refuse
         }
     })
 }
 
-/// Leaves with what says "refused", made of `rejection`.
+/// Leaves with what says "refused", made of `refusal`.
 fn refuse(model: &Model) -> TokenStream {
     let ret = model.ret.in_expression();
-    let rejection = local("__rejection");
+    let refusal = local("__refusal");
     if let Some(value) = &model.rules.on_limit {
         let span = value.span().resolved_at(Span::mixed_site());
-        let value = quote_spanned!(span=> __rate_limit::on_limit::<#ret>(#rejection, #value));
+        let value = quote_spanned!(span=> __rate_limit::on_limit::<#ret>(#refusal, #value));
         return quote_spanned!(Span::mixed_site()=> return #value;);
     }
     if model.is_beside_a_refusal() {
-        return quote_spanned!(Span::mixed_site()=> match __rate_limit::refuse(#rejection).await {});
+        return quote_spanned!(Span::mixed_site()=> match __rate_limit::refuse(#refusal).await {});
     }
     let span = ret.span().resolved_at(Span::mixed_site());
-    let value = quote_spanned!(span=> <#ret as __rate_limit::FromRejection>::from_rejection(#rejection));
+    let value = quote_spanned!(span=> <#ret as __rate_limit::FromRejection>::from_rejection(#refusal));
     quote!(return #value;)
 }
