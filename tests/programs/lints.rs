@@ -18,11 +18,9 @@ enum Where {
     Fragments,
 }
 
-const EXCEPTIONS: [(&str, Where); 11] = [
+const EXCEPTIONS: [(&str, Where); 10] = [
     // It waits for the store.
     ("clippy::unused_async", Where::Everywhere),
-    // The return type is written again, with its lifetimes, where a refusal is made.
-    ("clippy::needless_lifetimes", Where::Everywhere),
     // A mention of an argument is a use of it, or its own warning.
     ("clippy::collection_is_never_read", Where::Wrapped),
     ("clippy::needless_pass_by_ref_mut", Where::Wrapped),
@@ -31,11 +29,11 @@ const EXCEPTIONS: [(&str, Where); 11] = [
     ("unused_variables", Where::Wrapped),
     // The block is of an expansion, which clippy leaves out.
     ("clippy::manual_async_fn", Where::Wrapped),
-    ("clippy::needless_return", Where::Wrapped),
     // It points at `async` instead of the macro's call.
     ("clippy::too_many_arguments", Where::Fragments),
     // It warns of what stands in two blocks, and not of what stands in one.
     ("clippy::items_after_statements", Where::Instrumented),
+    ("clippy::needless_return", Where::Instrumented),
 ];
 
 fn is_excepted(lint: &str, case: &Case) -> bool {
