@@ -6,7 +6,7 @@ use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
-use syn::{Attribute, FnArg, Local, Pat, PatParen, PatType, Token};
+use syn::{Attribute, FnArg, Local, Pat, PatParen, PatType, ReceiverKind, Token, Type};
 
 /// Names each parameter that is `_`, so that it can be mentioned: else it would drop after the call is settled.
 /// The name is in parentheses because attributes that come after treat a plain one as a value to show.
@@ -28,17 +28,27 @@ pub(crate) fn name_ignored(inputs: &mut Punctuated<FnArg, Token![,]>) {
 
 /// Statements that mention every binding, the last first: a block that owns them then drops them in the order in
 /// which the function would have. `words` are those of the body and of the attribute.
+///
+/// A reference needs none: whoever holds it, nothing is dropped with it.
 pub(crate) fn mentions(inputs: &Punctuated<FnArg, Token![,]>, words: &Words) -> TokenStream {
-    all_mentioned(&bindings(inputs), |name| words.has(name))
+    let owned = inputs.iter().filter(|input| !is_reference(input));
+    all_mentioned(&bindings(owned), |name| words.has(name))
+}
+
+fn is_reference(input: &FnArg) -> bool {
+    match input {
+        FnArg::Receiver(receiver) => matches!(receiver.kind, ReceiverKind::Reference(..)),
+        FnArg::Typed(typed) => matches!(&*typed.ty, Type::Reference(_)),
+    }
 }
 
 /// The names that the parameters bind, `self` too.
 pub(crate) fn names(inputs: &Punctuated<FnArg, Token![,]>) -> Vec<String> {
-    let bindings = bindings(inputs);
+    let bindings = bindings(inputs.iter());
     bindings.iter().map(|binding| binding.name.to_string()).collect()
 }
 
-fn bindings(inputs: &Punctuated<FnArg, Token![,]>) -> Vec<Binding> {
+fn bindings<'a>(inputs: impl Iterator<Item = &'a FnArg>) -> Vec<Binding> {
     let mut bindings = Vec::new();
     for input in inputs {
         match input {

@@ -261,6 +261,7 @@ impl Plain {
 }
 
 #[limit_per_time(count = LIMIT, window = "1h", key = user)]
+#[allow(clippy::needless_lifetimes)]
 async fn of_the_module<'a>(user: &'a str) -> Result<&'a str, Failure> {
     Ok(user)
 }

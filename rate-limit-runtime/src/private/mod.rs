@@ -2,6 +2,7 @@
 
 mod call;
 mod numbers;
+#[cfg(any(feature = "actix-web", feature = "axum"))]
 mod refusable;
 mod settled;
 mod subject;
@@ -13,6 +14,7 @@ pub use self::call::{Call, admit, denied, denied_by, denied_by_trait, limiter, o
 pub use self::numbers::{
     block, capacity, computed, count, fixed_window, policy, refill, sliding_window, token_bucket, window,
 };
+#[cfg(any(feature = "actix-web", feature = "axum"))]
 pub use self::refusable::refuse;
 #[cfg(any(feature = "actix-web", feature = "axum"))]
 pub(crate) use self::refusable::{Answer, Refusable};

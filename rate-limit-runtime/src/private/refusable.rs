@@ -12,7 +12,7 @@ use pin_project_lite::pin_project;
 use crate::rejection::Rejection;
 
 thread_local! {
-    /// Why the innermost [`Refusable`] that is polled on this thread does not run on.
+    /// Why the innermost `Refusable` that is polled on this thread does not run on.
     static REFUSED: Cell<Option<Rejection>> = const { Cell::new(None) };
 }
 
@@ -24,14 +24,14 @@ pub trait Answer<T> {
     fn refused(rejection: Rejection) -> Self;
 }
 
-/// Ends the [`Refusable`] around this, which drops the body where it waits here.
+/// Ends the `Refusable` around this, which drops the body where it waits here.
 pub async fn refuse(rejection: Rejection) -> Infallible {
     REFUSED.set(Some(rejection));
     pending().await
 }
 
 pin_project! {
-    /// The answer of a body that may [`refuse`] itself.
+    /// The answer of a body that may `refuse` itself.
     ///
     /// The check is within the body, which owns the arguments that the key is made of, and cannot return a value of the body's type.
     #[derive(Debug)]
@@ -79,7 +79,7 @@ impl<F: Future, A: Answer<F::Output>> Future for Refusable<F, A> {
     }
 }
 
-/// Puts back, after a panic too, what the place held for the [`Refusable`] around this.
+/// Puts back, after a panic too, what the place held for the `Refusable` around this.
 struct Around(Option<Rejection>);
 
 impl Drop for Around {

@@ -19,7 +19,7 @@ use crate::rejection::Rejection;
 use crate::store::Reply;
 
 thread_local! {
-    /// The call of the innermost [`Settled`] that is polled on this thread, from its check to the end of that poll.
+    /// The call of the innermost `Settled` that is polled on this thread, from its check to the end of that poll.
     static CALL: RefCell<Option<Settling>> = const { RefCell::new(None) };
 }
 
@@ -32,7 +32,7 @@ struct Settling {
     how: SmallVec<[Option<SettleOn>; 4]>,
 }
 
-/// Checks a call of one rule, which the [`Settled`] around it settles.
+/// Checks a call of one rule, which the `Settled` around it settles.
 pub fn settled(site: &'static Site, key: &mut KeyHasher) -> Checked {
     let mut call = Call::new(site);
     call.rule(key);
@@ -40,7 +40,7 @@ pub fn settled(site: &'static Site, key: &mut KeyHasher) -> Checked {
 }
 
 impl Call<'_> {
-    /// Decides the call as [`permit`](Self::permit) does, for the [`Settled`] around it.
+    /// Decides the call as [`permit`](Self::permit) does, for the `Settled` around it.
     pub fn settled(&self) -> Checked {
         let call = Settling {
             site: self.site(),
@@ -52,7 +52,7 @@ impl Call<'_> {
     }
 }
 
-/// Waits until the call of the [`Settled`] around it is decided.
+/// Waits until the call of the `Settled` around it is decided.
 #[derive(Debug)]
 #[must_use]
 pub struct Checked;
@@ -76,7 +76,7 @@ pin_project! {
     /// A body whose call is settled by its value.
     ///
     /// The check is within the body, which owns the arguments that the key is made of, and gives its call to this future through
-    /// [`CALL`]: a place that both borrow would make the future of the function hold its arguments once more.
+    /// `CALL`: a place that both borrow would make the future of the function hold its arguments once more.
     #[derive(Debug)]
     pub struct Settled<F, J, K> {
         #[pin]

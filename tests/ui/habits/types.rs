@@ -114,9 +114,4 @@ fn busy(_: Rejection) -> String {
     String::new()
 }
 
-#[limit_per_time(5, "1m", key = user, reset_on_success, success = user)]
-async fn succeeds_by_a_value(user: u64) -> Result<u64, Rejection> {
-    Ok(user)
-}
-
 fn main() {}

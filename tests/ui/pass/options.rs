@@ -28,7 +28,7 @@ async fn observed(user: u64) -> Result<u64, Error> {
 
 #[limit_per_time(2, "1h", key = user, permit = admitted)]
 async fn permit(user: u64) -> Result<u64, Error> {
-    let admitted: &Permit = admitted;
+    let admitted: Permit = admitted;
     Ok(user + admitted.decision().map_or(0, |decision| u64::from(decision.remaining)))
 }
 
