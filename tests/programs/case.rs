@@ -15,7 +15,8 @@ pub struct Case {
     pub unordered: bool,
     /// Whether its body is within a block that owns the arguments.
     pub is_wrapped: bool,
-    pub is_instrumented: bool,
+    /// Whether another attribute puts the body into a block.
+    pub is_rewritten: bool,
     /// Whether a macro makes it of fragments.
     pub is_of_fragments: bool,
 }

@@ -12,8 +12,8 @@ enum Where {
     Everywhere,
     /// Where the body is within a block that owns the arguments.
     Wrapped,
-    /// Under `#[instrument]`, which puts the body into a block.
-    Instrumented,
+    /// Where `#[instrument]` or `#[async_trait]` puts the body into a block too.
+    Rewritten,
     /// Where a macro makes the function of fragments.
     Fragments,
 }
@@ -28,12 +28,12 @@ const EXCEPTIONS: [(&str, Where); 9] = [
     ("unused_variables", Where::Wrapped),
     // The block is of an expansion, which clippy leaves out.
     ("clippy::manual_async_fn", Where::Wrapped),
-    // `#[async_trait]` hides it in the plain function, and not in a block of ours.
-    ("clippy::needless_return", Where::Wrapped),
     // It points at `async` instead of the macro's call.
     ("clippy::too_many_arguments", Where::Fragments),
     // It warns of what stands in two blocks, and not of what stands in one.
-    ("clippy::items_after_statements", Where::Instrumented),
+    ("clippy::items_after_statements", Where::Rewritten),
+    // These attributes hide it in the plain function, and not in a block of ours.
+    ("clippy::needless_return", Where::Rewritten),
 ];
 
 fn is_excepted(lint: &str, case: &Case) -> bool {
@@ -42,7 +42,7 @@ fn is_excepted(lint: &str, case: &Case) -> bool {
             && match place {
                 Where::Everywhere => true,
                 Where::Wrapped => case.is_wrapped,
-                Where::Instrumented => case.is_instrumented,
+                Where::Rewritten => case.is_rewritten,
                 Where::Fragments => case.is_of_fragments,
             }
     })

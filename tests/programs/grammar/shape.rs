@@ -86,7 +86,8 @@ pub struct Function {
 pub fn case(mut g: Grammar, number: u64) -> Case {
     let function = function(&mut g, number);
     let text = [function.around(), function.glue()].concat().join("\n");
-    let (is_wrapped, is_instrumented) = (function.is_wrapped(), function.is_instrumented());
+    let is_wrapped = function.is_wrapped();
+    let is_rewritten = function.is_instrumented() || matches!(function.form, Form::AsyncTrait { .. });
     let unordered = function.drops_in_any_order();
     Case {
         number,
@@ -96,7 +97,7 @@ pub fn case(mut g: Grammar, number: u64) -> Case {
         deny_if: function.limits.deny_if,
         unordered,
         is_wrapped,
-        is_instrumented,
+        is_rewritten,
         is_of_fragments: function.place == Place::MacroFragments,
     }
 }
@@ -254,12 +255,13 @@ fn neighbour(g: &mut Grammar, form: Form) -> Option<&'static str> {
 impl Function {
     /// Whether what it takes may drop in another order with the attribute. What is bound to nothing drops after a body that is moved
     /// into a block, and an `async` block drops what it captures in the order in which that is first mentioned, where the arguments of
-    /// the attribute are mentioned before the body.
+    /// the attribute are mentioned before the body. `#[instrument]` makes such a block.
     fn drops_in_any_order(&self) -> bool {
         let moved = self.is_wrapped();
-        let captured = self.form.returns_future() || self.is_instrumented();
+        let captured = self.form.returns_future() && (moved || !self.limits.used.is_empty());
         (moved && self.parameters.iter().any(|parameter| parameter.leaves_unbound))
-            || (captured && (moved || !self.limits.used.is_empty()))
+            || captured
+            || self.is_instrumented()
     }
 
     /// Whether the body has to be within a block, so that something can follow it.
