@@ -4,6 +4,8 @@ use std::time::SystemTime;
 
 use smallvec::SmallVec;
 
+use super::numbers::NOTHING;
+use super::refusals::{no_bucket, unknown_policy};
 use super::within::Within;
 use crate::algorithm::Answer;
 use crate::charged;
@@ -22,20 +24,12 @@ use crate::report;
 use crate::rule::Rule;
 use crate::scopes;
 use crate::store::{Demand, MemoryStore, Reply};
-use crate::throttle::log_throttled;
 use crate::under_way::UnderWay;
-
-/// The numbers of a rule that its site does not know and its call does not tell, which no expansion writes: nobody is admitted.
-const NOTHING: Numbers = Numbers::Own(Policy::NOTHING);
 
 /// A decision that is not an admission at once.
 type Admission = Reply<Result<(), Rejection>>;
 
 /// Decides a call of one rule, as [`Call::admit`] does.
-///
-/// # Errors
-///
-/// What tells whether the body runs, when it is awaited.
 pub fn admit(site: &'static Site, key: &mut KeyHasher) -> Result<(), Admission> {
     let mut call = Call::new(site);
     call.rule(key);
@@ -374,35 +368,6 @@ impl<'a> Call<'a> {
     }
 }
 
-/// What `deny_if` turns away. It is turned away before `limiter = ..` is evaluated, so its policy is that of the limiter that holds
-/// without.
-#[must_use]
-pub fn denied(site: &'static Site) -> Rejection {
-    let numbers = site.rules().first().and_then(|rule| rule.numbers.as_ref());
-    denied_by(site, numbers.unwrap_or(&NOTHING))
-}
-
-/// As [`denied`], of a function whose numbers are those of a trait.
-#[must_use]
-pub fn denied_by_trait(site: &'static Site, numbers: &'static TraitNumbers) -> Rejection {
-    denied_by(site, &numbers.numbers)
-}
-
-/// As [`denied`], of a function whose site does not know the numbers.
-#[must_use]
-pub fn denied_by(site: &'static Site, numbers: &'static Numbers) -> Rejection {
-    let method = site.method();
-    let limiter = current::known();
-    let policy = match (&limiter, numbers) {
-        (Some(limiter), _) => limiter.with_policies(|policies| numbers.policy(policies, method, 0)),
-        (None, Numbers::Own(policy)) => Some(*policy),
-        (None, Numbers::Named(_)) => None,
-    };
-    let refused = Some(RejectionKind::Denied);
-    observe::decided(limiter.as_ref(), &Decided::unseen(method, refused));
-    Rejection::new(RejectionKind::Denied, method, policy.unwrap_or(Policy::NOTHING))
-}
-
 /// Why the embedded store refuses.
 #[inline]
 const fn kind(answer: Answer) -> RejectionKind {
@@ -410,38 +375,6 @@ const fn kind(answer: Answer) -> RejectionKind {
         Answer::Never => RejectionKind::Impossible,
         Answer::Fits { .. } | Answer::Refused { .. } => RejectionKind::Limited,
     }
-}
-
-/// Refuses a call whose policy the limiter does not have, which the log says.
-#[cold]
-pub(crate) fn unknown_policy(method: &Method, numbers: &Numbers, limiter: &Limiter) -> Rejection {
-    if let Numbers::Named(policy) = numbers {
-        log_throttled!(
-            error,
-            method.name(),
-            policy,
-            "the limiter has no policy by the name that the function or layer asks for, so every call is refused: add it to the \
-             `Policies` of the limiter"
-        );
-    }
-    misconfigured(method, Policy::NOTHING, limiter)
-}
-
-#[cold]
-fn no_bucket(method: &Method, policy: Policy, limiter: &Limiter) -> Rejection {
-    log_throttled!(
-        error,
-        method.name(),
-        %policy,
-        "only a token bucket goes by the time of the event, so every call is refused: make the policy one, or leave out `at`"
-    );
-    misconfigured(method, policy, limiter)
-}
-
-fn misconfigured(method: &Method, policy: Policy, limiter: &Limiter) -> Rejection {
-    let kind = RejectionKind::Misconfigured;
-    observe::decided(Some(limiter), &Decided::unseen(method, Some(kind)));
-    Rejection::new(kind, method, policy)
 }
 
 /// The limiter of `limiter = ..`, which is not borrowed while the call waits.

@@ -4,13 +4,12 @@ mod call;
 mod numbers;
 #[cfg(any(feature = "actix-web", feature = "axum"))]
 mod refusable;
+mod refusals;
 mod settled;
 mod subject;
 mod within;
 
-#[cfg(any(feature = "actix-web", feature = "axum"))]
-pub(crate) use self::call::unknown_policy;
-pub use self::call::{Call, admit, denied, denied_by, denied_by_trait, limiter, on_limit};
+pub use self::call::{Call, admit, limiter, on_limit};
 pub use self::numbers::{
     block, capacity, computed, count, fixed_window, policy, refill, sliding_window, token_bucket, window,
 };
@@ -18,6 +17,9 @@ pub use self::numbers::{
 pub use self::refusable::refuse;
 #[cfg(any(feature = "actix-web", feature = "axum"))]
 pub(crate) use self::refusable::{Answer, Refusable};
+#[cfg(any(feature = "actix-web", feature = "axum"))]
+pub(crate) use self::refusals::unknown_policy;
+pub use self::refusals::{denied, denied_by, denied_by_trait};
 pub use self::settled::settled;
 pub(crate) use self::settled::{Settled, settle};
 pub use self::subject::{ambient, element, key, part};

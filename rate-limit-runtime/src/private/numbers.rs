@@ -5,6 +5,9 @@ use std::time::Duration;
 use crate::policy::Policy;
 use crate::registry::{Numbers, SiteRule};
 
+/// The numbers of a rule that its site does not know and its call does not tell, which no expansion writes: nobody is admitted.
+pub(super) const NOTHING: Numbers = Numbers::Own(Policy::NOTHING);
+
 /// Returns a rule that goes by the limiter's policy of this name.
 #[must_use]
 pub const fn policy(name: &'static str) -> SiteRule {
