@@ -5,6 +5,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use axum::response::IntoResponse;
 use rate_limit::{Rejection, limit_per_time};
 
 /// It is small, so that what is held of an answer while it is settled is.
@@ -92,6 +93,23 @@ fn reset_future<const N: usize>(big: Big<N>) -> impl Future<Output = Result<u8, 
     }
 }
 
+async fn plain_response<const N: usize>(big: Big<N>) -> impl IntoResponse {
+    std::future::ready(()).await;
+    [big.id()]
+}
+
+#[limit_per_time(1, "1m", key = big.id())]
+async fn response<const N: usize>(big: Big<N>) -> impl IntoResponse {
+    std::future::ready(()).await;
+    [big.id()]
+}
+
+#[limit_per_time(1, "1m", key = big.id(), reset_on_success)]
+async fn reset_response<const N: usize>(big: Big<N>) -> impl IntoResponse {
+    std::future::ready(()).await;
+    [big.id()]
+}
+
 #[limit_per_time(1, "1m", key = big.id())]
 fn boxed<const N: usize>(big: Big<N>) -> Pin<Box<dyn Future<Output = Result<u8, Refused>>>> {
     Box::pin(async move {
@@ -136,6 +154,8 @@ fn a_future_grows_by_little_for_each_rule_and_holds_its_arguments_once() {
         refunded_thrice over plain: at most 3 * 512;
         checked_future over plain_future: at most 256;
         reset_future over plain_future: at most 512;
+        response over plain_response: at most 512;
+        reset_response over plain_response: at most 768;
     }
     assert_eq!(size_of_val(&boxed(Big::<1024>::new())), 2 * size_of::<usize>());
 }
