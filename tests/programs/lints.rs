@@ -18,7 +18,7 @@ enum Where {
     Fragments,
 }
 
-const EXCEPTIONS: [(&str, Where); 9] = [
+const EXCEPTIONS: [(&str, Where); 10] = [
     // It waits for the store.
     ("clippy::unused_async", Where::Everywhere),
     // A mention of an argument is a use of it, or its own warning.
@@ -30,6 +30,8 @@ const EXCEPTIONS: [(&str, Where); 9] = [
     ("clippy::manual_async_fn", Where::Wrapped),
     // It points at `async` instead of the macro's call.
     ("clippy::too_many_arguments", Where::Fragments),
+    // The mention of an argument that a macro was given is a use of it.
+    ("clippy::ptr_arg", Where::Fragments),
     // It warns of what stands in two blocks, and not of what stands in one.
     ("clippy::items_after_statements", Where::Rewritten),
     // These attributes hide it in the plain function, and not in a block of ours.
