@@ -223,8 +223,9 @@ impl<R, S: SuccessBy<R>> Judge<R> for By<S> {
     }
 }
 
-/// Settles a body by the function's own `success = |out| ..`. The value is kept whole: an `Err` may be a success here. What a call that
+/// Settles a body by the function's own `success = |out| ..`. What it returns is named: of an opaque type the compiler could not always tell
+/// that it is `Send`. The value is kept whole: an `Err` may be a success here. What a call that
 /// was not admitted returns is none, and is not asked about.
-pub fn settled_by<F: Future, S: SuccessBy<F::Output>>(body: F, success: S) -> impl Future<Output = F::Output> {
-    settle::<F, By<S>, Whole<F::Output>>(body, By(success))
+pub fn settled_by<F: Future, S: SuccessBy<F::Output>>(body: F, success: S) -> Settled<F, By<S>, Whole<F::Output>> {
+    settle(body, By(success))
 }
