@@ -7,7 +7,7 @@ use std::task::{Context, Waker};
 
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use rate_limit::limit_per_time;
+use rate_limit::{Charge, Limiter, MemoryStore, Reply, Settlement, Store, StoreError, Verdict, limit_per_time};
 
 use crate::world::{Failure, World, admitted, wait};
 
@@ -141,4 +141,45 @@ fn sent(cell: Cell<u64>) -> impl Future<Output = Result<u64, Failure>> + Send {
 fn a_settled_future_is_sent_where_the_plain_one_is() {
     let world = World::new();
     assert_eq!(world.run(sent(Cell::new(1))), Ok(2));
+}
+
+/// Makes a call that is settled too before it decides one.
+#[derive(Debug)]
+struct Asks {
+    decides: MemoryStore,
+    /// Of the calls that it makes.
+    limiter: Limiter,
+}
+
+impl Store for Asks {
+    fn acquire(&self, charges: &[Charge]) -> Reply<Result<Verdict, StoreError>> {
+        let (verdict, limiter) = (self.decides.acquire(charges), self.limiter.clone());
+        Reply::pending(async move {
+            tokio::task::yield_now().await;
+            assert_eq!(limiter.scope(failures_only(1, true)).await, Ok(()));
+            verdict.await
+        })
+    }
+
+    fn peek(&self, charge: Charge) -> Reply<Result<Verdict, StoreError>> {
+        self.decides.peek(charge)
+    }
+
+    fn settle(&self, settlements: &[Settlement]) -> Reply<Result<(), StoreError>> {
+        self.decides.settle(settlements)
+    }
+}
+
+#[test]
+fn a_store_may_make_calls_that_are_settled() {
+    let world = World::new();
+    let asks = Asks {
+        decides: MemoryStore::new(),
+        limiter: world.limiter.clone(),
+    };
+    let limiter = Limiter::builder().store(asks).build().expect("no secret is set");
+    for _ in 0..3 {
+        assert_eq!(world.run(limiter.scope(failures_only(1, true))), Ok(()));
+    }
+    assert_eq!(world.run(limiter.scope(failures_only(1, false))), Err(Failure::Own));
 }

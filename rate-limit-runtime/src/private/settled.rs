@@ -47,7 +47,7 @@ impl Call<'_> {
             how: self.settle_on().collect(),
             permit: self.permit(),
         };
-        CALL.with_borrow_mut(|place| *place = Some(call));
+        CALL.set(Some(call));
         Checked
     }
 }
@@ -61,14 +61,17 @@ impl Future for Checked {
     type Output = Result<(), Rejection>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        CALL.with_borrow_mut(|call| {
-            // It is only polled within a `Settled`, which has the call of an earlier poll in place again.
-            let Some(call) = call else { return Poll::Pending };
-            call.permit.poll_in_place(context).map(|permit| match permit {
-                Some(Err(rejection)) => Err(*rejection),
-                _ => Ok(()),
-            })
-        })
+        // It is only polled within a `Settled`, which has the call of an earlier poll in place again. It is taken out, since a store may
+        // make such calls itself.
+        let Some(mut call) = CALL.take() else {
+            return Poll::Pending;
+        };
+        let decided = call.permit.poll_in_place(context).map(|permit| match permit {
+            Some(Err(rejection)) => Err(*rejection),
+            _ => Ok(()),
+        });
+        CALL.set(Some(call));
+        decided
     }
 }
 
