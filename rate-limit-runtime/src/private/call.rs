@@ -104,7 +104,7 @@ impl<'a> Call<'a> {
     }
 
     /// Adds the next rule, for the client that `key` names, with the numbers of the site.
-    #[inline]
+    #[inline(always)]
     pub fn rule(&mut self, key: &'a mut KeyHasher) {
         let of = self.next();
         self.add(of, of.numbers.as_ref().unwrap_or(&NOTHING), false, key);
