@@ -21,7 +21,8 @@ pub use self::site::{Site, TypeName, type_name};
 /// The numbers of a limit: its own, or those of a configured policy. `LimitRoute` takes either; a [`Policy`] converts to the former.
 ///
 /// ```
-/// /// use rate_limit_runtime::{Numbers, Policy};
+/// use std::time::Duration;
+/// use rate_limit_runtime::{Numbers, Policy};
 ///
 /// let own: Numbers = Policy::sliding_window(100, Duration::from_secs(60)).into();
 /// let configured = Numbers::Named("api");
