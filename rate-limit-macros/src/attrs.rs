@@ -53,7 +53,7 @@ impl Attr {
         is_last(self.path(), name)
     }
 
-    /// Whether it makes the function a test.
+    /// Returns `true` if the attribute makes the function a test.
     pub(crate) fn is_test(&self) -> bool {
         self.ends_with("test")
     }
@@ -62,7 +62,7 @@ impl Attr {
         self.ends_with(OURS)
     }
 
-    /// What a `cfg_attr` has attributes of ours under: its condition, and the attributes that hold
+    /// Returns the condition of a `cfg_attr` that contains `limit_per_time`, and the attributes that hold
     /// under that.
     fn conditional(&self) -> Option<(TokenStream, Vec<Self>)> {
         let (condition, metas) = conditional(&self.meta)?;
@@ -90,7 +90,7 @@ fn is_last(path: &Path, name: &str) -> bool {
     path.segments.last().is_some_and(|segment| segment.ident == name)
 }
 
-/// The condition of a `cfg_attr`, and what it stands before.
+/// Returns the condition of a `cfg_attr`, and what it stands before.
 fn conditional(meta: &Meta) -> Option<(TokenStream, Vec<Meta>)> {
     let Meta::List(list) = meta else { return None };
     if !list.path.is_ident("cfg_attr") {
@@ -143,7 +143,7 @@ impl Stacked {
         }
     }
 
-    /// The attributes of ours among those of an item.
+    /// Returns the attributes of ours among those of an item.
     pub(crate) fn among(attrs: &[Attr]) -> Vec<Self> {
         attrs.iter().filter(|attr| attr.is_ours()).map(Self::new).collect()
     }
@@ -168,7 +168,7 @@ impl Stacked {
     }
 }
 
-/// Whether the arguments are `exempt` alone, with a comma or without.
+/// Returns `true` if the arguments are `exempt` alone, with a comma or without.
 pub(crate) fn is_exempt(args: &TokenStream) -> bool {
     matches!(&*args.to_string(), "exempt" | "exempt ," | "exempt,")
 }

@@ -68,7 +68,7 @@ fn named_in_quotes(part: &Expr, key: &[Expr], names: &[String]) -> Option<String
     }
 }
 
-/// The text of an expression that has the same one in each call: a literal, by itself or made into an owned text.
+/// Returns the text of an expression that is the same in each call: a literal, or a conversion of one to an owned string.
 fn constant_text(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Lit(ExprLit { lit, .. }) => match lit {
@@ -108,12 +108,12 @@ fn constant_text(expr: &Expr) -> Option<String> {
     }
 }
 
-/// A text without the signs round it.
+/// Returns a text without the signs round it.
 fn stripped(text: &str) -> &str {
     text.trim().trim_start_matches(OPENING).trim_end_matches(CLOSING).trim()
 }
 
-/// What stands in braces within a text, as in `login:{user}`.
+/// Returns what stands in braces within a text, as in `login:{user}`.
 fn placeholders(text: &str) -> Vec<&str> {
     let inner = text.split('{').skip(1).filter_map(|rest| rest.split_once('}'));
     inner
@@ -121,7 +121,7 @@ fn placeholders(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Whether it is an expression that begins with `name`: that alone, a field, a call or an index of it.
+/// Returns `true` if it is an expression that begins with `name`: that alone, a field, a call or an index of it.
 fn begins_with(expr: &str, name: &str) -> bool {
     let Some(rest) = expr.strip_prefix(name) else {
         return false;
@@ -129,7 +129,7 @@ fn begins_with(expr: &str, name: &str) -> bool {
     (rest.is_empty() || rest.starts_with(['.', '[', '?'])) && syn::parse_str::<Expr>(expr).is_ok()
 }
 
-/// Whether `word` is among the tokens.
+/// Returns `true` if `word` is among the tokens.
 fn mentions(tokens: TokenStream, word: &str) -> bool {
     tokens.into_iter().any(|token| match token {
         TokenTree::Ident(ident) => ident == word,
@@ -158,7 +158,7 @@ fn numbers(policy: &Policy) -> impl Iterator<Item = &Expr> {
     count.into_iter().chain(lengths)
 }
 
-/// The variable that an expression begins with. A name without a small letter may be a constant that a pattern mentions.
+/// Returns the variable that an expression begins with. A name without a small letter may be a constant that a pattern mentions.
 pub(crate) fn root(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Path(path) => {
@@ -180,7 +180,7 @@ pub(crate) fn root(expr: &Expr) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// What is told of a key whose function has the parameters `form`, `user` and `ip`.
+    /// Returns the error for a key of a function with the parameters `form`, `user` and `ip`.
     fn told(key: &str) -> Option<String> {
         let key: Expr = syn::parse_str(key).expect(key);
         let parts = match key {

@@ -7,7 +7,7 @@ use syn::{AngleBracketedGenericArguments, GenericArgument, PathArguments, Return
 
 pub(crate) use self::body::{FutureBody, returns_future, whole};
 
-/// What the returned future answers, if the type says that it is one.
+/// Returns what the returned future answers, if the type says that it is one.
 pub(crate) fn output(ret: &ReturnType) -> Option<Type> {
     match ret {
         ReturnType::Type(_, ty) => output_of(ty),

@@ -19,8 +19,8 @@ pub(crate) enum Depth {
     All,
 }
 
-/// Returns the stream without invisible groups, as deep as it is taken apart. Each of them is
-/// replaced by its content, in parentheses where it would mean something else without.
+/// Returns the stream without invisible groups, down to `depth`. The content of each takes its place,
+/// in parentheses where operators around it could otherwise bind to a part of it.
 pub(crate) fn visible(stream: TokenStream, depth: Depth) -> TokenStream {
     if !has_invisible(stream.clone(), depth) {
         return stream;
@@ -79,7 +79,7 @@ fn is_attribute(before: &[TokenTree], group: &Group) -> bool {
     group.delimiter() == Delimiter::Bracket && matches!(hash, Some(TokenTree::Punct(hash)) if hash.as_char() == '#')
 }
 
-/// Whether a group is all that stands between separators, so that nothing can bind to a part of it.
+/// Returns `true` if a group is all that stands between separators, so that nothing can bind to a part of it.
 fn is_alone(before: &[TokenTree], after: &[TokenTree]) -> bool {
     let starts = match before {
         [] => true,
@@ -97,7 +97,7 @@ fn is_alone(before: &[TokenTree], after: &[TokenTree]) -> bool {
     starts && ends
 }
 
-/// Whether what stands around could bind to a part of the content.
+/// Returns `true` if what stands around could bind to a part of the content.
 fn needs_parens(content: &TokenStream, next: Option<&TokenTree>) -> bool {
     if content.clone().into_iter().nth(1).is_none() {
         return false;

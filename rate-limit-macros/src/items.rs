@@ -46,7 +46,7 @@ enum InnerKind {
 }
 
 impl Items {
-    /// The item, if it is one of these.
+    /// Returns the item, if it is one of these.
     pub(crate) fn new(item: &TokenStream) -> Option<Self> {
         let (attrs, rest) = Attr::take_outer(item.clone()).ok()?;
         let mut header: Vec<TokenTree> = rest.into_iter().collect();
@@ -84,7 +84,7 @@ impl Items {
         }
     }
 
-    /// The trait whose numbers hold where an `impl` of it gives none.
+    /// Returns the trait whose numbers hold where an `impl` of it gives none.
     pub(crate) fn inherits(&self) -> Option<&Path> {
         match &self.kind {
             Kind::Impl(of) => of.as_ref(),
@@ -113,7 +113,7 @@ impl Items {
         errors.finish(self.with(body))
     }
 
-    /// The item where its attribute is wrong: without what would only tell of that again, and with
+    /// Returns the item where its attribute is wrong: without what would only tell of that again, and with
     /// what the `impl`s of a trait look for.
     pub(crate) fn unlimited(mut self) -> Result<TokenStream> {
         Stacked::take(&mut self.attrs);
@@ -129,7 +129,7 @@ impl Items {
         Ok(self.with(body))
     }
 
-    /// The inner attributes, and the items.
+    /// Returns the inner attributes, and the items.
     fn inner(&self) -> Result<(TokenStream, Vec<Inner>)> {
         let inner = |input: ParseStream<'_>| {
             let attrs = input.call(syn::Attribute::parse_inner)?;
@@ -167,7 +167,7 @@ impl Inner {
         Ok(Self { attrs, tokens, kind })
     }
 
-    /// The item under the rules of the block, unless it has rules of its own or is exempt.
+    /// Returns the item under the rules of the block, unless it has rules of its own or is exempt.
     fn limited(&self, rules: &Rules) -> Result<TokenStream> {
         let mut errors = Errors::default();
         let mut tokens = TokenStream::new();
@@ -212,7 +212,7 @@ impl Inner {
         }
     }
 
-    /// The tokens that were written, without an attribute that only says to leave them so.
+    /// Returns the tokens that were written, without an attribute that only says to leave them so.
     fn untouched(&self, mut attrs: Vec<Attr>) -> TokenStream {
         let may_be_exempt = !matches!(self.kind, InnerKind::Other);
         if may_be_exempt && Stacked::among(&attrs).iter().any(Stacked::is_exempt) {
@@ -231,7 +231,7 @@ impl Inner {
     }
 }
 
-/// The tokens of a function with a body, if one comes next.
+/// Returns the tokens of a function with a body, if one comes next.
 fn function(input: ParseStream<'_>) -> Result<Option<TokenStream>> {
     let ahead = input.fork();
     let header = |input: ParseStream<'_>| -> Result<bool> {
@@ -250,7 +250,7 @@ fn function(input: ParseStream<'_>) -> Result<Option<TokenStream>> {
     Ok(Some(tokens))
 }
 
-/// The tokens of an item that is no function with a body: up to a semicolon, or to braces that are
+/// Returns the tokens of an item that is no function with a body: up to a semicolon, or to braces that are
 /// not followed by one.
 fn other(input: ParseStream<'_>) -> Result<TokenStream> {
     let mut tokens = TokenStream::new();

@@ -102,7 +102,7 @@ impl Rules {
         self.rules.iter().any(|rule| rule.settle.is_some())
     }
 
-    /// Whether something is settled after a failure, so that it has to be held until that is done.
+    /// Returns `true` if something is settled after a failure, so that it has to be held until that is done.
     pub(crate) fn settles_failures(&self) -> bool {
         let on_error = |rule: &Rule| rule.settle.is_some_and(|settle| settle.on == SettleOn::RefundOnError);
         self.rules.iter().any(on_error)
@@ -179,7 +179,7 @@ impl Once {
     }
 }
 
-/// What goes with a token that is taken in the caller's transaction.
+/// Rejects options that `within` cannot be combined with.
 fn within(span: Span, rules: &[Rule]) -> Result<()> {
     let message = match rules {
         [_, _, ..] => "a limit with `within` stands alone on its function: leave out the others",
@@ -203,7 +203,7 @@ fn within(span: Span, rules: &[Rule]) -> Result<()> {
 }
 
 impl Rule {
-    /// Whether it is a token bucket, or is known only when it is called.
+    /// Returns `true` if it is a token bucket, or is known only when it is called.
     fn may_be_bucket(&self) -> bool {
         match &self.policy {
             Policy::Own(own) => matches!(own.numbers, Numbers::TokenBucket(..)),
@@ -276,7 +276,7 @@ fn key(args: &Args, settle: Option<Settle>) -> Result<Vec<Expr>> {
     Ok(parts)
 }
 
-/// The parts of a compound key, each taken by reference where it stands: a tuple would move them.
+/// Returns the parts of a compound key, each taken by reference where it stands: a tuple would move them.
 fn parts(key: Expr) -> Vec<Expr> {
     match key {
         Expr::Tuple(tuple) => tuple.elems.into_iter().flat_map(parts).collect(),
@@ -317,18 +317,18 @@ impl Model {
         })
     }
 
-    /// Whether the body's own value and a refusal are two types, made one. With `on_limit` they are one already.
+    /// Returns `true` if the body's own value and a refusal are two types, made one. With `on_limit` they are one already.
     pub(crate) fn is_beside_a_refusal(&self) -> bool {
         self.rules.on_limit.is_none() && matches!(self.ret, Ret::Response | Ret::Responder)
     }
 
-    /// Whether something stands around the body, so that its check is within it.
+    /// Returns `true` if something stands around the body, so that its check is within it.
     pub(crate) fn is_wrapped(&self) -> bool {
         self.rules.settles() || self.is_beside_a_refusal()
     }
 }
 
-/// What the compiler could not say in our words.
+/// Rejects return types that cannot hold a refusal, where the compiler's own error would not say what to write.
 fn holds_a_refusal(ret: &Ret, target: &Target) -> Result<()> {
     let name = &target.sig.ident;
     match ret {

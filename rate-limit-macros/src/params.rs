@@ -26,7 +26,7 @@ pub(crate) fn name_ignored(inputs: &mut Punctuated<FnArg, Token![,]>) {
     }
 }
 
-/// Statements that mention every binding, the last first: a block that owns them then drops them in the order in
+/// Returns statements that mention every binding, the last first: a block that owns them then drops them in the order in
 /// which the function would have. `words` are those of the body and of the attribute.
 ///
 /// A reference needs none: whoever holds it, nothing is dropped with it.
@@ -42,7 +42,7 @@ fn is_reference(input: &FnArg) -> bool {
     }
 }
 
-/// The names that the parameters bind, `self` too.
+/// Returns the names that the parameters bind, `self` too.
 pub(crate) fn names(inputs: &Punctuated<FnArg, Token![,]>) -> Vec<String> {
     let bindings = bindings(inputs.iter());
     bindings.iter().map(|binding| binding.name.to_string()).collect()
@@ -184,7 +184,7 @@ fn collect(pat: &Pat, under: &[Attribute], lints: &[Attribute], bindings: &mut V
     }
 }
 
-/// A name of ours that no name of the user's can meet.
+/// Returns a name of ours that no name of the user's can meet.
 pub(crate) fn local(name: &str) -> Ident {
     format_ident!("{name}", span = Span::mixed_site())
 }

@@ -39,7 +39,7 @@ impl Ret {
         }
     }
 
-    /// The type as it can stand in an expression: what cannot be named is `_`.
+    /// Returns the type as it can stand in an expression: what cannot be named is `_`.
     pub(crate) fn in_expression(&self) -> TokenStream {
         match self {
             Self::Unit => quote!(()),

@@ -70,7 +70,7 @@ impl Target {
         })
     }
 
-    /// Whether it can be limited at all.
+    /// Rejects a function that cannot be limited.
     pub(crate) fn check(&self) -> Result<()> {
         neighbours::check(&self.attrs)?;
         let name = &self.sig.ident;
@@ -95,7 +95,7 @@ impl Target {
         Ok(())
     }
 
-    /// The error of a function that is not async.
+    /// Returns the error of a function that is not async.
     fn not_async(&self) -> Error {
         let name = &self.sig.ident;
         if returns_future(&self.body) {
@@ -114,7 +114,7 @@ impl Target {
         Error::new(self.sig.fn_token.span, message)
     }
 
-    /// The error of a function that returns a future by a type that does not name one. `or` is what
+    /// Returns the error of a function that returns a future by a type that does not name one. `or` is what
     /// else there is to do.
     pub(crate) fn hides_its_future(&self, or: &str) -> Error {
         let message = format!(
@@ -128,7 +128,7 @@ impl Target {
         }
     }
 
-    /// Whether it is an `async fn`, or its return type says that it returns a future.
+    /// Returns `true` if it is an `async fn`, or its return type says that it returns a future.
     pub(crate) fn is_async(&self) -> bool {
         self.sig.asyncness.is_some() || future::output(&self.sig.output).is_some()
     }

@@ -20,7 +20,7 @@ pub struct Method {
 }
 
 impl Method {
-    /// The method of this name.
+    /// Returns the method of this name.
     #[must_use]
     pub fn named(name: &'static str) -> Self {
         Self {
@@ -35,20 +35,20 @@ impl Method {
         Self { name: "", hash }
     }
 
-    /// The name: `my_service::login`, `<my_service::Portal as my_service::Api>::login`, or as given.
+    /// Returns the name: `my_service::login`, `<my_service::Portal as my_service::Api>::login`, or as given.
     #[inline]
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The last segment of the name, to be shown to callers: `login`.
+    /// Returns the last segment of the name, to be shown to callers: `login`.
     #[must_use]
     pub fn label(&self) -> &'static str {
         last_segment(self.name)
     }
 
-    /// The method as the counters of one rule know it.
+    /// Returns the method as the counters of one rule know it.
     #[inline]
     #[must_use]
     pub(crate) const fn counted_by(self, algorithm: Algorithm, place: u8) -> Self {
@@ -71,7 +71,7 @@ impl Method {
         self.hash.wrapping_add(variant.wrapping_mul(GOLDEN_RATIO))
     }
 
-    /// The method as counters know it that are those of these numbers alone.
+    /// Returns the method whose counters hold calls judged by these numbers only.
     #[must_use]
     pub(crate) const fn counted_for(self, numbers: &Policy) -> Self {
         Self {
@@ -80,13 +80,13 @@ impl Method {
         }
     }
 
-    /// The hash of one that counters of all numbers go by, for those of these numbers alone.
+    /// Returns the hash of a method's counters for these numbers, given the hash of its counters for all numbers.
     #[cold]
     pub(crate) const fn hash_counted_for(hash: u64, numbers: &Policy) -> u64 {
         hash.wrapping_add(hash_numbers(numbers))
     }
 
-    /// The hash of the name, as it stands in store keys. It is the same on every machine, compiler and release.
+    /// Returns the hash of the name, as it stands in store keys. It is the same on every machine, compiler and release.
     #[must_use]
     pub const fn hash(&self) -> u64 {
         self.hash

@@ -9,7 +9,7 @@ use crate::private::{Settled, settle};
 
 /// A value that carries an HTTP status.
 pub trait HasStatus {
-    /// The status.
+    /// Returns the status.
     fn status(&self) -> StatusCode;
 }
 

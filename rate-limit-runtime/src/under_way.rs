@@ -41,7 +41,7 @@ enum Caller {
 }
 
 impl Caller {
-    /// `None` in another runtime: it does not tell which task it runs.
+    /// Returns the current task, or the thread that blocks on a future; `None` outside of a Tokio runtime.
     fn current() -> Option<Self> {
         let thread = || Handle::try_current().ok().map(|_| Self::Thread(thread::current().id()));
         task::try_id().map(Self::Task).or_else(thread)

@@ -119,7 +119,7 @@ impl Batch {
         self.folder.join(side.name()).with_extension("rs")
     }
 
-    /// The case that a line of either side is in.
+    /// Returns the case that a line of either side is in.
     fn case_at(&self, line: u64) -> Option<(u64, u64)> {
         let (number, start) = self
             .starts
@@ -129,7 +129,7 @@ impl Batch {
         Some((*number, *start))
     }
 
-    /// What was said about one side, with its case.
+    /// Returns what was said about one side, with its case.
     pub fn of_side<'a>(&self, side: Side, diagnostics: &'a [Diagnostic]) -> Vec<(u64, &'a Diagnostic)> {
         let path = self.path(side);
         let case = |diagnostic: &Diagnostic| {

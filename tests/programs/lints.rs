@@ -88,7 +88,7 @@ fn warnings<'a>(batch: &Batch, compiled: &'a Compiled, side: Side) -> BTreeSet<W
         .collect()
 }
 
-/// Where something is that was said of a case that begins at this line.
+/// Returns the place of a diagnostic relative to `start`, the first line of its case.
 fn place(diagnostic: &Diagnostic, start: u64) -> String {
     let spans = diagnostic.spans.iter().map(|span| {
         let ((from, column), (to, end)) = (span.start, span.end);

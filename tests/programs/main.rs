@@ -42,7 +42,7 @@ fn edition(number: u64) -> Edition {
     }
 }
 
-/// A case by its number alone, so that it can be had again without those before.
+/// Generates a case from its number alone, so that it can be reproduced without the cases before it.
 fn case(seed: u64, number: u64) -> Case {
     let mut mixed = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (number + 1).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     mixed = (mixed ^ (mixed >> 31)).wrapping_mul(0x94D0_49BB_1331_11EB);

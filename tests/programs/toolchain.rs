@@ -78,7 +78,7 @@ impl Toolchain {
         Self { driver, externs }
     }
 
-    /// Compiles and lints `main` to `program`.
+    /// Compiles the source file `main` with clippy's lints, and writes the executable to `program`.
     pub fn compile(&self, main: &Path, edition: Edition, program: &Path) -> Compiled {
         let mut command = Command::new(&self.driver);
         command.arg(main).args([

@@ -98,7 +98,7 @@ async fn f_67_sentinels_that_were_set_up_anew_are_believed() {
     assert!(!keys.is_empty(), "it has decided");
 }
 
-/// The thread of the store then follows failovers, also if the runtime that connected ends while nobody calls.
+/// The thread of the store follows failovers after the runtime that connected has ended, also while no call is made.
 #[test]
 fn f_69_a_failover_is_followed_after_the_runtime_that_connected_has_ended() {
     let sentinels = RedisSentinels::start();

@@ -67,7 +67,7 @@ pub(super) fn closure(name: &Ident, example: &str, input: ParseStream<'_>) -> Re
     Err(Error::new_spanned(&value, message))
 }
 
-/// Whether it is a value by its form, and no function.
+/// Returns `true` if the form of the expression is that of a value, not of a function.
 fn is_value(expr: &Expr) -> bool {
     match expr {
         Expr::Lit(_) | Expr::Tuple(_) | Expr::Array(_) | Expr::Struct(_) => true,
@@ -78,7 +78,7 @@ fn is_value(expr: &Expr) -> bool {
     }
 }
 
-/// The body of a closure, where that is an expression which may be written in its place.
+/// Returns the body of a closure, where that is an expression which may be written in its place.
 pub(super) fn body(closure: &ExprClosure) -> Option<String> {
     let named = |inputs: &Punctuated<Pat, _>| {
         inputs
@@ -92,7 +92,7 @@ pub(super) fn body(closure: &ExprClosure) -> Option<String> {
     }
 }
 
-/// What a text holds, where that is an expression itself.
+/// Returns what a text holds, where that is an expression itself.
 fn unquoted(text: &LitStr, example: &str) -> String {
     let inner = text.value();
     let inner = inner

@@ -48,7 +48,7 @@ macro_rules! arguments {
                 }
             }
 
-            /// An example of the value of the argument `name`, empty if it takes none.
+            /// Returns an example of the value of the argument `name`, empty if it takes none.
             fn example(name: &str) -> &'static str {
                 match name {
                     $($name => $example,)*
@@ -98,7 +98,7 @@ impl Args {
     }
 }
 
-/// The value after `=`.
+/// Returns the value after `=`.
 fn value<T: Parse>(name: &Ident, example: &str, input: ParseStream<'_>) -> Result<T> {
     let needs_one = |span| Error::new(span, format_args!("`{name}` needs a value, as in `{name} = {example}`"));
     if !input.peek(Token![=]) {

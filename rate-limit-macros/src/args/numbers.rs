@@ -157,7 +157,7 @@ impl Rate {
     }
 }
 
-/// `10 / s`, `10r/s`, `5/1m`: without quotes they are a division.
+/// Returns the rate that `10 / s`, `10r/s` or `5/1m` stands for. Without quotes it is a division.
 fn rate_in_division(expr: &Expr) -> Option<Rate> {
     let Expr::Binary(binary) = expr else {
         return None;
@@ -174,7 +174,7 @@ fn rate_in_division(expr: &Expr) -> Option<Rate> {
     Rate::read(&text).filter(|_| per_unit)
 }
 
-/// The suffix of a number that is none of a type.
+/// Returns the suffix of an integer literal, unless it is the name of an integer type.
 fn unit(int: &LitInt) -> Option<&str> {
     let suffix = int.suffix();
     let of_a_type =
@@ -182,7 +182,7 @@ fn unit(int: &LitInt) -> Option<&str> {
     (!of_a_type).then_some(suffix)
 }
 
-/// What numbers alone come to, as in `15 * 60 * 1000`.
+/// Returns the product of integer literals, as in `15 * 60 * 1000`.
 pub(super) fn reckoned(expr: &Expr) -> Option<u64> {
     match expr {
         Expr::Lit(ExprLit { lit: Lit::Int(int), .. }) if unit(int).is_none() => int.base10_parse().ok(),
@@ -199,7 +199,7 @@ pub(super) fn reckoned(expr: &Expr) -> Option<u64> {
     }
 }
 
-/// The length of time that `10.minutes()` or `10.minutes` means. No number has such a method in a constant.
+/// Returns the duration that `10.minutes()` or `10.minutes` stands for, in the syntax of the attribute. Neither is a constant expression in Rust.
 fn number_of_unit(expr: &Expr) -> Option<String> {
     let (number, unit) = match expr {
         Expr::MethodCall(call) if call.args.is_empty() => (&call.receiver, call.method.to_string()),
@@ -213,7 +213,7 @@ fn number_of_unit(expr: &Expr) -> Option<String> {
     window::meant(&format!("{number} {unit}"))
 }
 
-/// `Duration::ZERO`, or `Duration::from_..(0)`: the compiler would tell of it in a build, and in no check.
+/// Returns `true` for `Duration::ZERO` and `Duration::from_..(0)`, which `cargo check` accepts and `cargo build` rejects.
 fn empty_duration(expr: &Expr) -> bool {
     let of_duration = |expr: &Expr, is: &dyn Fn(&str) -> bool| match expr {
         Expr::Path(path) => {
@@ -235,7 +235,7 @@ fn empty_duration(expr: &Expr) -> bool {
     }
 }
 
-/// What to write for numbers and words that stand beside each other, as in `10 per minute` or `10 minutes`.
+/// Returns what to write for numbers and words that stand beside each other, as in `10 per minute` or `10 minutes`.
 pub(super) fn in_words(text: &str, at: Span) -> Option<Error> {
     let told = match Rate::read(text) {
         Some(rate) => rate.told(),

@@ -93,7 +93,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The value of an argument that is wrong, if it is an expression. It is passed over: a comma in it ends no argument.
+    /// Returns the value of an argument that is wrong, if it is an expression. It is passed over: a comma in it ends no argument.
     fn unread_value(&self, next: &Next) -> Option<Expr> {
         let ahead = self.input.fork();
         if matches!(next, Next::WrongSign(_)) && ahead.peek(Paren) {
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
         Some(value)
     }
 
-    /// An argument that goes by its position. `key` is the one before it, if that is the key.
+    /// Reads an argument without a name. `key` is the preceding argument, if that is the key.
     fn positional(&mut self, key: Option<String>) -> Result<()> {
         if self.input.peek(Brace) && self.input.fork().parse::<Expr>().is_err() {
             let braces: TokenTree = self.input.parse()?;
@@ -175,7 +175,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A word by itself that is no option: a value whose name was left out. `key` is the argument before it, if that is the key.
+    /// Reports a word that is not an option: a value without its name. `key` is the preceding argument, if that is the key.
     fn word_alone(&mut self, name: &Ident, key: Option<String>) -> Error {
         self.misplaced = true;
         let word = name.to_string();
@@ -200,7 +200,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The first word of the next argument and what follows it, unless the argument goes by its position: a word by itself
+/// Returns the first word of the next argument and what follows it, unless the argument goes by its position: a word by itself
 /// that is written as constants are does.
 fn name(input: ParseStream<'_>) -> Option<(Ident, Next)> {
     let ahead = input.fork();
@@ -224,7 +224,7 @@ fn name(input: ParseStream<'_>) -> Option<(Ident, Next)> {
     Some((name, next))
 }
 
-/// Whether the argument ends with the token that comes next.
+/// Returns `true` if the argument ends with the token that comes next.
 fn is_last(input: ParseStream<'_>) -> bool {
     let ahead = input.fork();
     ahead.parse::<TokenTree>().is_ok() && (ahead.is_empty() || ahead.peek(Token![,]))
@@ -263,7 +263,7 @@ fn all_names() -> String {
     format!("the arguments are {}", suggest::list(NAMES))
 }
 
-/// Whether a key comes later.
+/// Returns `true` if a key comes later.
 fn has_key(input: ParseStream<'_>) -> bool {
     let ahead = input.fork();
     while !ahead.is_empty() {
@@ -275,7 +275,7 @@ fn has_key(input: ParseStream<'_>) -> bool {
     false
 }
 
-/// What to write for a key and a part of it that was put beside it.
+/// Returns what to write for a key and a part of it that was put beside it.
 fn compound_key(key: &str, part: &str) -> String {
     let inner = key
         .strip_prefix('(')
@@ -284,7 +284,7 @@ fn compound_key(key: &str, part: &str) -> String {
     format!("a key of several parts is a tuple: write `key = ({inner}, {part})`")
 }
 
-/// The value of an argument as it was written, from its `=` on.
+/// Returns the value of an argument as it was written, from its `=` on.
 fn written_value(input: &ParseBuffer<'_>) -> Option<String> {
     input.parse::<Token![=]>().ok()?;
     source(&up_to_comma(input))
@@ -301,7 +301,7 @@ fn up_to_comma(input: &ParseBuffer<'_>) -> TokenStream {
     tokens
 }
 
-/// What stands where a comma would, behind the argument that begins at `start`.
+/// Returns the error for a missing comma after the argument that begins at `start`.
 fn no_comma(start: &ParseBuffer<'_>, input: ParseStream<'_>) -> Error {
     if input.peek(Token![;]) {
         return input.error("arguments are separated by commas: write `,` in place of `;`");
@@ -324,7 +324,7 @@ fn no_comma(start: &ParseBuffer<'_>, input: ParseStream<'_>) -> Error {
         })
 }
 
-/// What to write for an argument that begins with a number at `start` and goes on behind it, at `input`, with words.
+/// Returns what to write for an argument that begins with a number at `start` and goes on behind it, at `input`, with words.
 fn in_words_at(start: &ParseBuffer<'_>, input: ParseStream<'_>) -> Option<Error> {
     let start = start.fork();
     if start.peek2(Token![=]) {

@@ -124,7 +124,7 @@ fn word<T: Copy>(argument: &str, words: &[Word<T>], input: ParseStream<'_>) -> R
     Err(Error::new_spanned(&value, message))
 }
 
-/// The last word of a path, or a text, and whether it is a text.
+/// Returns the last word of a path, or a text, and whether it is a text.
 fn given(value: &Expr) -> (String, bool) {
     match value {
         Expr::Lit(ExprLit {
@@ -134,7 +134,7 @@ fn given(value: &Expr) -> (String, bool) {
     }
 }
 
-/// The one of `words` that `given` is another name of.
+/// Returns the one of `words` that `given` is another name of.
 fn meant<T>(given: &str, words: &[Word<T>]) -> Option<&'static str> {
     let called = snake_case(given);
     let meant = words
@@ -143,12 +143,12 @@ fn meant<T>(given: &str, words: &[Word<T>]) -> Option<&'static str> {
     meant.map(|(name, ..)| *name)
 }
 
-/// The algorithm that a value means, in whatever form.
+/// Returns the algorithm that a value means, in whatever form.
 pub(super) fn algorithm(value: &Expr) -> Option<&'static str> {
     meant(&given(value).0, &ALGORITHMS)
 }
 
-/// `TokenBucket`, `token-bucket` and `Token Bucket` as `token_bucket`.
+/// Converts `TokenBucket`, `token-bucket` and `Token Bucket` to `token_bucket`.
 pub(super) fn snake_case(word: &str) -> String {
     let mut snake = String::new();
     let mut lower = false;

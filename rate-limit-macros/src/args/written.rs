@@ -23,7 +23,7 @@ pub(super) fn source(tokens: &impl ToTokens) -> Option<String> {
     (text.chars().count() <= LONGEST && !text.contains('\n')).then_some(text)
 }
 
-/// The last word of a path.
+/// Returns the last word of a path.
 pub(super) fn last_word(expr: &Expr) -> Option<&Ident> {
     match expr {
         Expr::Path(path) => path.path.segments.last().map(|last| &last.ident),

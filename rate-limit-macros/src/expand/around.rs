@@ -7,7 +7,7 @@ use crate::model::Model;
 use crate::params::local;
 use crate::ret::Ret;
 
-/// A future around `body`, one that is checked and then runs.
+/// Returns the expression of a future that contains `body`, a future that checks the call and then runs the function.
 ///
 /// ```text
 /// {

@@ -10,7 +10,7 @@ use crate::model::{Rule, Rules, Settle, SettleOn};
 use crate::params::local;
 use crate::target::MARKER;
 
-/// A block that decides a call, and whose value is awaited for the answer.
+/// Returns a block that decides a call. Its value is awaited for the answer.
 ///
 /// ```text
 /// {
@@ -47,7 +47,7 @@ pub(super) fn decide(rules: &Rules) -> TokenStream {
     quote_spanned!(Span::mixed_site()=> { #decided })
 }
 
-/// Whether the call is one rule and nothing else that is evaluated.
+/// Returns `true` if the call is one rule and nothing else that is evaluated.
 fn is_simple(rules: &Rules, rule: &Rule) -> bool {
     let options = [&rules.at, &rules.limiter, &rules.within, &rule.skip_if, &rule.cost];
     options.iter().all(|option| option.is_none())
@@ -122,7 +122,7 @@ fn new_key(rule: &Rule) -> Ident {
     local(if rule.key.is_empty() { "ambient" } else { "key" })
 }
 
-/// Statements that hash the parts of a key, and demand that they are more than an address where a success clears their record.
+/// Returns statements that hash the parts of a key, and demand that they are more than an address where a success clears their record.
 fn parts(rule: &Rule, key: &Ident) -> TokenStream {
     let resets = match rule.settle {
         Some(Settle {
@@ -152,7 +152,7 @@ fn parts(rule: &Rule, key: &Ident) -> TokenStream {
     statements
 }
 
-/// `Call::method(&mut call, expr);`, with what the compiler has to say about its type said at the expression.
+/// Returns `Call::method(&mut call, expr);`, with what the compiler has to say about its type said at the expression.
 fn by_value(expr: &Expr, method: &str) -> TokenStream {
     let span = expr.span().resolved_at(Span::mixed_site());
     let method = Ident::new(method, span);

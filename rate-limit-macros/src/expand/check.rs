@@ -69,7 +69,7 @@ pub(super) fn checked(model: &Model, body: &TokenStream) -> TokenStream {
     quote_spanned!(Span::mixed_site()=> #deny let #answer = #decide; #admit #body)
 }
 
-/// Turns away before anything is charged.
+/// Returns the statements of `deny_if`, which refuses a call before anything is charged.
 fn deny(model: &Model, refuse: &TokenStream) -> Option<TokenStream> {
     let deny_if = model.rules.deny_if.as_ref()?;
     let marker = local(MARKER);
@@ -87,7 +87,7 @@ fn deny(model: &Model, refuse: &TokenStream) -> Option<TokenStream> {
     })
 }
 
-/// Leaves with what says "refused", made of `refusal`.
+/// Returns the statement that leaves the function with the answer of a refused call, made from `refusal`.
 fn refuse(model: &Model) -> TokenStream {
     let ret = model.ret.in_expression();
     let refusal = local("__refusal");

@@ -69,7 +69,7 @@ fn expand(args: TokenStream, item: TokenStream) -> Result<TokenStream> {
     function(Model::new(Rules::new(attributes(args, stacked)?, None)?, target)?)
 }
 
-/// The arguments of each attribute, the outermost first.
+/// Returns the arguments of each attribute, the outermost first.
 fn attributes(outermost: TokenStream, stacked: Vec<Stacked>) -> Result<Vec<Args>> {
     let mut errors = Errors::default();
     let mut attributes: Vec<Args> = errors.take(syn::parse2(outermost)).into_iter().collect();
@@ -83,7 +83,7 @@ fn attributes(outermost: TokenStream, stacked: Vec<Stacked>) -> Result<Vec<Args>
     errors.finish(attributes)
 }
 
-/// A function as it is limited. The braces are those that were written, for what the compiler says about the function as a whole.
+/// Returns the limited function. Its braces have the span of the original ones, so that lints about the whole function point at them.
 pub(crate) fn function(mut model: Model) -> Result<TokenStream> {
     let limited = match model.future.take() {
         Some(future) => in_future(&mut model, future)?,
@@ -95,8 +95,8 @@ pub(crate) fn function(mut model: Model) -> Result<TokenStream> {
     Ok(quote!(#(#attrs)* #vis #sig #body))
 }
 
-/// The statements of an `async fn`: the check in front of the body, or both in a block that owns the arguments, with what stands around
-/// it.
+/// Returns the statements of an `async fn`: the check in front of the body, or both in a block that owns the arguments, within the future from
+/// [`around`].
 fn in_function(model: &mut Model) -> TokenStream {
     let site = site(&model.rules);
     let body = whole(&model.target.body).to_token_stream();
@@ -114,14 +114,14 @@ fn in_function(model: &mut Model) -> TokenStream {
     quote!(#site #limited)
 }
 
-/// Awaits `body` and what stands around it.
+/// Returns statements that await `body` within the future from [`around`].
 fn awaited(model: &Model, body: TokenStream) -> TokenStream {
     let limited = around(model, body);
     quote_spanned!(Span::mixed_site()=> let __limited = #limited; __limited.await)
 }
 
-/// A function that returns a future: the check is the first that the future does, so that nothing is charged for one that
-/// is made and dropped. The block owns what it needs, and nothing is mentioned in it.
+/// Returns the statements of a function that returns a future. The future checks the call when it is first polled, so that a future
+/// which is dropped unpolled charges nothing. The block captures its arguments itself, so no mentions are added.
 ///
 /// ```text
 /// // Input
@@ -152,7 +152,7 @@ fn in_future(model: &mut Model, mut future: FutureBody) -> Result<TokenStream> {
     })
 }
 
-/// What stands first in every expansion: the runtime, and what is known of the function once.
+/// Returns the items at the start of every expansion: the import of the runtime, and the static of the function.
 fn site(rules: &Rules) -> TokenStream {
     let using = using(rules);
     let marker = local(MARKER);

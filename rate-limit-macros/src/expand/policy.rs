@@ -10,7 +10,7 @@ use crate::args::{Count, OnStoreError, Window};
 use crate::model::{Numbers, OwnPolicy, Policy, Rule, Rules, SettleOn};
 use crate::params::local;
 
-/// What the static of a function holds of a rule: its numbers as far as they are literals or a name, which were checked where they
+/// Returns the entry of a rule in the static of the function: its numbers if they are literals or a name, which were checked when they
 /// were read, and its options that are the same for every call.
 pub(super) fn known(rule: &Rule) -> TokenStream {
     let numbers = match &rule.policy {
@@ -45,7 +45,7 @@ fn literal(own: &OwnPolicy) -> Option<TokenStream> {
     Some(quote!(#algorithm(#count, #span) #block))
 }
 
-/// The numbers that the static does not hold.
+/// Returns the numbers of a rule if the static does not hold them.
 pub(super) fn computed(policy: &Policy) -> Option<Computed> {
     match policy {
         Policy::OfTrait(of) => {
@@ -68,7 +68,7 @@ pub(super) enum Computed {
     OfTrait(TokenStream),
 }
 
-/// Numbers that the compiler finds and checks.
+/// Returns an expression for numbers that the compiler evaluates and checks.
 fn constant(own: &OwnPolicy) -> TokenStream {
     let (algorithm, count, span) = parts(&own.numbers);
     let checked = |expr: &Expr, check: &str| {
@@ -92,7 +92,7 @@ fn constant(own: &OwnPolicy) -> TokenStream {
     quote_spanned!(Span::mixed_site()=> __rate_limit::Numbers::Own(__rate_limit::Policy::#algorithm(#count, #span)#block))
 }
 
-/// The constructor, and both numbers, each with what checks it.
+/// Returns the constructor, and both numbers, each with what checks it.
 fn parts(numbers: &Numbers) -> (Ident, (&'static str, &Count), (&'static str, &Window)) {
     let (algorithm, count, span) = match numbers {
         Numbers::SlidingWindow(count, window) => ("sliding_window", ("count", count), ("window", window)),
@@ -135,13 +135,13 @@ pub(crate) fn policy_of_trait(rules: &Rules) -> TokenStream {
     }
 }
 
-/// Where the runtime is.
+/// Returns the import of the runtime as `__rate_limit`.
 pub(super) fn using(rules: &Rules) -> TokenStream {
     let krate = krate(rules);
     quote_spanned!(Span::mixed_site()=> use #krate::__private as __rate_limit;)
 }
 
-/// The same of a trait whose attribute is wrong, of any numbers.
+/// Returns the hidden function of [`policy_of_trait`] for a trait whose attribute has an error. It accepts any numbers.
 pub(crate) fn no_policy_of_trait() -> TokenStream {
     let name = local(POLICY_OF_TRAIT);
     quote_spanned! {Span::mixed_site()=>

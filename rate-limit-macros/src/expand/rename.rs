@@ -7,7 +7,7 @@ use syn::{Expr, Result};
 use crate::groups::rebuilt;
 use crate::model::Rules;
 
-/// The rules with `self` called what `#[async_trait]` calls it.
+/// Returns the rules with `self` called what `#[async_trait]` calls it.
 pub(super) fn rename_self(rules: &Rules, renamed: &Ident) -> Result<Rules> {
     let rename = |expr: &Expr| syn::parse2::<Expr>(replace_self(expr.to_token_stream(), renamed));
     let rename_option = |expr: &Option<Expr>| expr.as_ref().map(rename).transpose();
@@ -65,7 +65,7 @@ fn is_macro_call(before: &[TokenTree]) -> bool {
     matches!(before, [.., TokenTree::Ident(_), TokenTree::Punct(bang)] if bang.as_char() == '!')
 }
 
-/// A text with `{self}` and `{self:..}` renamed. Of doubled braces, which stand for themselves,
+/// Renames `{self}` and `{self:..}` in a string literal. Of doubled braces, which stand for themselves,
 /// each second one opens nothing.
 fn in_text(tree: TokenTree, renamed: &Ident) -> TokenTree {
     let TokenTree::Literal(literal) = &tree else {

@@ -29,7 +29,7 @@ pub(crate) struct FutureBody {
     pub(crate) renamed_self: Option<Ident>,
 }
 
-/// `let NAME = `, and what follows the statement.
+/// The pattern that `#[async_trait]` binds the value of the body to, and the statements after that.
 struct Binding {
     pat: Pat,
     after: Vec<TokenTree>,
@@ -112,7 +112,7 @@ impl FutureBody {
         })
     }
 
-    /// Mentions of what `#[async_trait]` unpacks, if this is one of its functions.
+    /// Returns mentions of what `#[async_trait]` unpacks, if this is one of its functions.
     pub(crate) fn mentions(&self) -> Option<TokenStream> {
         self.after.as_ref()?;
         let before = &self.before;
@@ -124,12 +124,12 @@ impl FutureBody {
         Some(params::mentions_of(locals))
     }
 
-    /// The statements of the function, with `limited` in place of what the future does.
+    /// Returns the statements of the function, with `limited` in place of what the future does.
     pub(crate) fn with(self, limited: &TokenStream) -> TokenStream {
         self.wrapped(limited, |future| future)
     }
 
-    /// The statements of the function, with `limited` in place of what the future does, and `around` the future.
+    /// Returns the statements of the function, with `limited` in place of what the future does, and `around` the future.
     pub(crate) fn wrapped(self, limited: &TokenStream, around: impl Fn(TokenStream) -> TokenStream) -> TokenStream {
         let Self {
             head,
@@ -151,7 +151,7 @@ impl FutureBody {
     }
 }
 
-/// Whether a body returns an `async` block by any of its ways out, whatever the type is.
+/// Returns `true` if a body returns an `async` block by any of its ways out, whatever the type is.
 pub(crate) fn returns_future(body: &Group) -> bool {
     let trees = inside(body);
     let last = last_expression(&trees).map(|(_, last)| last);
@@ -186,14 +186,14 @@ pub(crate) fn whole(block: &Group) -> Group {
     parens(block.to_token_stream(), block.span())
 }
 
-/// The statements that `#[async_trait]` wrote, and their tokens.
+/// Returns the statements that `#[async_trait]` wrote, and their tokens.
 fn statements(block: &Group) -> Result<(Vec<Stmt>, Vec<TokenTree>)> {
     let trees = inside(block);
     let parsed: Block = syn::parse2(rebuilt(block, without_async_blocks(&trees)).into_token_stream())?;
     Ok((parsed.stmts, trees))
 }
 
-/// The trees with nothing in their `async` blocks, whose content is of another function.
+/// Returns the trees with empty `async` blocks: a `return` in such a block does not leave the function.
 fn without_async_blocks(trees: &[TokenTree]) -> TokenStream {
     let emptied = trees.iter().enumerate().map(|(at, tree)| match tree {
         TokenTree::Group(group) => {
@@ -208,12 +208,12 @@ fn without_async_blocks(trees: &[TokenTree]) -> TokenStream {
     emptied.collect()
 }
 
-/// How many trees a statement is.
+/// Returns the number of token trees of a statement.
 fn length(stmt: &Stmt) -> usize {
     stmt.to_token_stream().into_iter().count()
 }
 
-/// The expression whose value a function returns, and where it starts. What stands before it is not
+/// Returns the expression whose value a function returns, and where it starts. What stands before it is not
 /// parsed: the compiler has parsed it, and has told of what is wrong with it.
 fn last_expression(trees: &[TokenTree]) -> Option<(usize, Expr)> {
     let (trees, is_statement) = match trees {
@@ -233,7 +233,7 @@ fn last_expression(trees: &[TokenTree]) -> Option<(usize, Expr)> {
     }
 }
 
-/// The `async` block in what only boxes or pins it.
+/// Returns the `async` block of an expression that only boxes or pins it.
 fn seen_through(expr: &Expr) -> Option<&ExprAsync> {
     match expr {
         Expr::Async(future) => Some(future),
@@ -261,7 +261,7 @@ fn seen_through(expr: &Expr) -> Option<&ExprAsync> {
     }
 }
 
-/// Replaces the first `async` block in an expression that is seen through, with what is made of its keywords and its braces.
+/// Replaces the first `async` block of an expression with the tokens that `replace` makes of its keywords and its braces.
 fn replace_async_block(
     trees: &mut Vec<TokenTree>,
     replace: &mut dyn FnMut(&[TokenTree], &Group) -> TokenStream,
@@ -289,7 +289,7 @@ fn inside(group: &Group) -> Vec<TokenTree> {
     visible(group.stream(), Depth::Top).into_iter().collect()
 }
 
-/// Whether these are braces after `async` or `async move`.
+/// Returns `true` if these are braces after `async` or `async move`.
 fn is_async_block(before: &[TokenTree], tree: &TokenTree) -> bool {
     let is = |tree: &TokenTree, word: &str| matches!(tree, TokenTree::Ident(ident) if ident == word);
     let braces = matches!(tree, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
@@ -307,7 +307,7 @@ fn is_async_trait(sig: &Signature) -> bool {
         .any(|lifetime| lifetime.lifetime.ident == "async_trait")
 }
 
-/// `let __ret: T = ..`, or `let _: () = ..`, which `#[async_trait]` writes.
+/// Returns the statement if it is `let __ret: T = ..` or `let _: () = ..`, which `#[async_trait]` writes.
 fn binds_the_value((at, stmt): (usize, &Stmt)) -> Option<(usize, &Local)> {
     let Stmt::Local(local) = stmt else { return None };
     let Pat::Type(typed) = &local.pat else { return None };
@@ -318,7 +318,7 @@ fn binds_the_value((at, stmt): (usize, &Stmt)) -> Option<(usize, &Local)> {
     }
 }
 
-/// `__self` of `let __self = self;`.
+/// Returns the name `__self` if the statement is `let __self = self;`.
 fn renamed_self(stmt: &Stmt) -> Option<Ident> {
     match stmt {
         Stmt::Local(Local {

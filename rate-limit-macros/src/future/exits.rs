@@ -53,7 +53,7 @@ impl VisitMut for Returns {
 }
 
 impl Returns {
-    /// What is not parsed, as what a macro is given: what looks like a closure or a function in it
+    /// Searches tokens that are not parsed, such as the arguments of a macro: what looks like a closure or a function in it
     /// is left out.
     fn in_tokens(&mut self, tokens: TokenStream) {
         let trees: Vec<TokenTree> = tokens.into_iter().collect();
@@ -97,7 +97,7 @@ fn is_punct(tree: &TokenTree, chars: &str) -> bool {
     matches!(tree, TokenTree::Punct(punct) if chars.contains(punct.as_char()))
 }
 
-/// Whether `|` after these opens the parameters of a closure, and is no operator.
+/// Returns `true` if `|` after these opens the parameters of a closure, and is no operator.
 fn starts_closure(before: &[TokenTree]) -> bool {
     match before.last() {
         Some(TokenTree::Ident(word)) => word == "move" || word == "return" || word == "async",

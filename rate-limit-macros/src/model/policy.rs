@@ -101,7 +101,7 @@ pub(super) fn policy(args: Args, of: Option<&Path>) -> Result<Policy> {
     })))
 }
 
-/// Whether a bucket of two literals fills within the longest time there is. Of constants the compiler finds out.
+/// Rejects a bucket of two literals that takes longer to fill than the longest window. Constants are checked by the compiler.
 fn fills_in_time(capacity: &Count, refill: &Window, span: Option<Span>) -> Result<()> {
     match (capacity, refill) {
         (Count::Number(capacity), Window::Micros(refill))

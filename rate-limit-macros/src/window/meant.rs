@@ -50,7 +50,7 @@ pub(crate) fn meant(text: &str) -> Option<String> {
     written(micros?)
 }
 
-/// `10:00` is not told: it is minutes to some and hours to others.
+/// Reads `h:mm:ss` in seconds. `10:00` is not read, since it may be minutes or hours.
 fn clock(text: &str) -> Option<u64> {
     let fields: Vec<u64> = text.split(':').map(str::parse).collect::<Result<_, _>>().ok()?;
     let [hours, minutes, seconds] = fields[..] else {
@@ -63,7 +63,7 @@ fn clock(text: &str) -> Option<u64> {
     seconds.checked_mul(1_000_000)
 }
 
-/// The part of a period of ISO 8601 behind its `P`: an `m` is a month before the `t`, and a minute behind it.
+/// Returns the part of a period of ISO 8601 behind its `P`: an `m` is a month before the `t`, and a minute behind it.
 fn iso_8601(period: &str) -> Option<Vec<Component<'_>>> {
     let (date, time) = period.split_once('t').unwrap_or((period, ""));
     let mut all = if date.is_empty() {
@@ -82,7 +82,7 @@ fn iso_8601(period: &str) -> Option<Vec<Component<'_>>> {
     Some(all)
 }
 
-/// Numbers, each with a unit. `alone` allows the first number to be left out, as in "a minute".
+/// Returns numbers, each with a unit. `alone` allows the first number to be left out, as in "a minute".
 fn components(text: &str, alone: bool) -> Option<Vec<Component<'_>>> {
     let mut rest = text;
     let mut found = Vec::new();
@@ -130,7 +130,7 @@ impl Component<'_> {
     }
 }
 
-/// The length of time as it is written here, unless there is no way to.
+/// Returns the length of time as it is written here, unless there is no way to.
 fn written(micros: u64) -> Option<String> {
     let mut rest = micros;
     let mut text = String::new();

@@ -22,14 +22,14 @@ pub(super) struct Limit {
 }
 
 impl Limit {
-    /// What a call of the client would be decided by, if the policy is known.
+    /// Returns the rule that a call of the client would be decided by, if the policy is known.
     pub(super) fn rule(&self, client: Client) -> Option<Rule> {
         let rule = Rule::new(self.policy?, Key::new(self.method, client)).place(self.place);
         Some(if self.by_numbers { rule.by_numbers() } else { rule })
     }
 }
 
-/// The limits of all annotated functions, and of whatever else the limiter has decided, in the order of their names.
+/// Returns the limits of all annotated functions, and of whatever else the limiter has decided, in the order of their names.
 pub(super) fn of(limiter: &Limiter) -> Vec<Limit> {
     let tallies = &limiter.watched().tallies;
     let none = Policies::new();

@@ -26,7 +26,7 @@ use crate::scopes;
 use crate::store::{Demand, MemoryStore, Reply};
 use crate::under_way::UnderWay;
 
-/// A decision that is not an admission at once.
+/// A future of the decision, for a call that is not admitted immediately.
 type Admission = Reply<Result<(), Rejection>>;
 
 /// Decides a call of one rule, as [`Call::admit`] does.
@@ -90,7 +90,7 @@ impl Asked<'_> {
 }
 
 impl<'a> Call<'a> {
-    /// A call of the function at `site`.
+    /// Returns a call of the function at `site`.
     #[inline]
     #[must_use]
     pub const fn new(site: &'static Site) -> Self {
@@ -158,7 +158,7 @@ impl<'a> Call<'a> {
         self.site
     }
 
-    /// Returns how each rule settles the call.
+    /// Returns for each rule how it settles the call.
     pub(super) fn settle_on(&self) -> impl Iterator<Item = Option<SettleOn>> {
         self.rules.iter().map(|asked| asked.of.settle)
     }
@@ -171,13 +171,13 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// What `at = ..` says.
+    /// Sets the time of the event from `at = ..`.
     #[inline]
     pub fn at(&mut self, at: SystemTime) {
         self.at = Some(at);
     }
 
-    /// What `limiter = ..` gives.
+    /// Sets the limiter from `limiter = ..`.
     #[inline]
     pub fn limiter(&mut self, limiter: Limiter) {
         self.limiter = Some(limiter);
@@ -340,7 +340,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The rules with the policies that hold now, all of one moment.
+    /// Returns the rules with the current policies, all read at the same moment.
     fn resolve_all(&self, limiter: &Limiter) -> Result<Rules, Rejection> {
         limiter.with_policies(|policies| {
             let resolve = |asked| self.resolve(limiter, policies, asked);
@@ -377,7 +377,7 @@ const fn kind(answer: Answer) -> RejectionKind {
     }
 }
 
-/// The limiter of `limiter = ..`, which is not borrowed while the call waits.
+/// Returns the limiter of `limiter = ..`, which is not borrowed while the call waits.
 #[must_use]
 pub fn limiter(given: &Limiter) -> Limiter {
     given.clone()
@@ -394,7 +394,7 @@ pub trait OnLimit<R>: FnOnce(Rejection) -> R {}
 #[diagnostic::do_not_recommend]
 impl<R, F: FnOnce(Rejection) -> R> OnLimit<R> for F {}
 
-/// The value of `on_limit`, with the types pinned so that the closure need not name them.
+/// Returns the value of `on_limit`, with the types pinned so that the closure need not name them.
 pub fn on_limit<R>(rejection: Rejection, value: impl OnLimit<R>) -> R {
     value(rejection)
 }

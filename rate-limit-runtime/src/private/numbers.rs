@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::policy::Policy;
 use crate::registry::{Numbers, SiteRule};
 
-/// The numbers of a rule that its site does not know and its call does not tell, which no expansion writes: nobody is admitted.
+/// The numbers of a rule for which neither the site nor the call has any. No expansion leads to it; it admits no call.
 pub(super) const NOTHING: Numbers = Numbers::Own(Policy::NOTHING);
 
 /// Returns a rule that goes by the limiter's policy of this name.
@@ -42,7 +42,7 @@ pub const fn token_bucket(capacity: u32, refill: u64) -> SiteRule {
     own(Policy::token_bucket(capacity, Duration::from_micros(refill)))
 }
 
-/// The count of an attribute that is a constant. Checked here, so that the compiler points at it.
+/// Checks a count that is a constant expression, so that the compiler's error points at it.
 #[must_use]
 #[track_caller]
 pub const fn count(count: u32) -> u32 {
@@ -60,7 +60,7 @@ pub const fn capacity(capacity: u32) -> u32 {
     capacity
 }
 
-/// The window of an attribute that is a constant. Checked here, so that the compiler points at it.
+/// Checks a window that is a constant expression, so that the compiler's error points at it.
 #[must_use]
 #[track_caller]
 pub const fn window(window: Duration) -> Duration {
@@ -90,7 +90,7 @@ pub const fn block(block: Duration) -> Duration {
     block
 }
 
-/// The refill of an attribute that is a constant. Checked here, so that the compiler points at it.
+/// Checks a refill that is a constant expression, so that the compiler's error points at it.
 #[must_use]
 #[track_caller]
 pub const fn refill(refill: Duration) -> Duration {

@@ -1,4 +1,4 @@
-//! A body whose type only it knows, and a refusal beside it.
+//! The future of a body whose return type is opaque: it returns the value of the body, or a refusal.
 
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -12,11 +12,11 @@ use pin_project_lite::pin_project;
 use crate::rejection::Rejection;
 
 thread_local! {
-    /// Why the innermost `Refusable` that is polled on this thread does not run on.
+    /// The rejection for the innermost `Refusable` that is being polled on this thread.
     static REFUSED: Cell<Option<Rejection>> = const { Cell::new(None) };
 }
 
-/// An answer that is what a body returns, or a refusal.
+/// A type that holds the value of a body or a refusal.
 pub trait Answer<T> {
     /// Returns the answer of a body that ran.
     fn passed(value: T) -> Self;
@@ -24,7 +24,7 @@ pub trait Answer<T> {
     fn refused(rejection: Rejection) -> Self;
 }
 
-/// Ends the `Refusable` around this, which drops the body where it waits here.
+/// Hands a rejection to the enclosing `Refusable` and never completes: `Refusable` drops the body and returns the refusal.
 pub async fn refuse(rejection: Rejection) -> Infallible {
     REFUSED.set(Some(rejection));
     pending().await
@@ -79,7 +79,7 @@ impl<F: Future, A: Answer<F::Output>> Future for Refusable<F, A> {
     }
 }
 
-/// Puts back, after a panic too, what the place held for the `Refusable` around this.
+/// Restores the rejection of the enclosing `Refusable` when it is dropped, also after a panic.
 struct Around(Option<Rejection>);
 
 impl Drop for Around {

@@ -10,8 +10,8 @@ use crate::registry::{Numbers, Site, TraitNumbers};
 use crate::rejection::{Rejection, RejectionKind};
 use crate::throttle::log_throttled;
 
-/// What `deny_if` turns away. It is turned away before `limiter = ..` is evaluated, so its policy is that of the limiter that holds
-/// without.
+/// Returns the rejection of a call that `deny_if` refuses. `limiter = ..` is not evaluated before, so the policy is that of the scoped,
+/// installed or embedded limiter.
 #[must_use]
 pub fn denied(site: &'static Site) -> Rejection {
     let numbers = site.rules().first().and_then(|rule| rule.numbers.as_ref());

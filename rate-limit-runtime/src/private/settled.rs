@@ -19,7 +19,7 @@ use crate::rejection::Rejection;
 use crate::store::Reply;
 
 thread_local! {
-    /// The call of the innermost `Settled` that is polled on this thread, from its check to the end of that poll.
+    /// The call of the innermost `Settled` that is being polled on this thread, from its check to the end of that poll.
     static CALL: RefCell<Option<Settling>> = const { RefCell::new(None) };
 }
 
@@ -88,7 +88,7 @@ pin_project! {
     }
 }
 
-/// What becomes of the value of a body. It does not depend on the body, so that functions of one return type share its code.
+/// The settlement of a body by its value. It is not generic over the body, so that functions of one return type share its code.
 #[derive(Debug)]
 struct Value<J, K> {
     judge: Option<J>,
@@ -96,17 +96,17 @@ struct Value<J, K> {
     kept: Option<K>,
 }
 
-/// How far a call is.
+/// The stage of a call.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "a box would allocate for each call")]
 enum Stage {
-    /// It is not yet known, or the body runs.
+    /// The call is being decided, or its body runs.
     Called(Option<Settling>),
-    /// Its value is known.
+    /// The body has returned; the settlement is under way.
     Settled(Settlement),
 }
 
-/// Returns `body` with what settles its call.
+/// Returns a future that runs `body` and settles its call.
 pub(crate) const fn settle<F, J, K>(body: F, judge: J) -> Settled<F, J, K> {
     Settled {
         body,
@@ -159,7 +159,7 @@ impl<J, K> Value<J, K> {
         self.poll_settled(context)
     }
 
-    /// Returns the value once the store has heard of it.
+    /// Waits for the settlement and returns the value.
     fn poll_settled<R>(&mut self, context: &mut Context<'_>) -> Poll<R>
     where
         K: Kept<R>,
@@ -173,7 +173,7 @@ impl<J, K> Value<J, K> {
     }
 }
 
-/// Takes back the call, and puts in its place that of the call around it: after a panic too.
+/// Returns the call to its `Settled` and restores the enclosing call when it is dropped, also after a panic.
 struct Around<'a> {
     outer: Option<Settling>,
     call: &'a mut Option<Settling>,
@@ -228,7 +228,7 @@ impl Stage {
         true
     }
 
-    /// Waits until the store has heard of it. What goes wrong never reaches the caller.
+    /// Waits for the settlement. An error is logged and does not reach the caller.
     fn poll_settled(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if let Self::Settled(settlement) = self
             && let Err(error) = ready!(Pin::new(&mut settlement.reply).poll(context))
@@ -253,7 +253,7 @@ impl SettleOn {
     }
 }
 
-/// Returns what is not done, if the store does not hear of these; `None` for none.
+/// Returns the kind of these settlements, for the log line if the store fails; `None` if there are none.
 fn unsettled(mut all: impl Iterator<Item = Settle>) -> Option<Unsettled> {
     let first = all.next()?;
     Some(match all.all(|next| next == first) {
@@ -263,7 +263,7 @@ fn unsettled(mut all: impl Iterator<Item = Settle>) -> Option<Unsettled> {
     })
 }
 
-/// What is waited for once a value is known.
+/// A settlement that was sent to the store.
 #[derive(Debug)]
 struct Settlement {
     reply: Reply<Result<(), StoreError>>,

@@ -7,7 +7,7 @@ use crate::rule::Rule;
 #[cfg(feature = "_sql")]
 use crate::store::{Driver, SqlConnection};
 
-/// What `within = ..` gives. It is made by itself, so that the compiler says once what is wrong with it.
+/// Borrows the connection of `within = ..`. It is a separate call, so that the compiler reports a wrong type once.
 #[cfg(feature = "_sql")]
 pub fn within(connection: &mut impl SqlConnection) -> Within<'_> {
     Within(connection.driver())
@@ -25,7 +25,7 @@ impl Within<'_> {
     }
 }
 
-/// What `within = ..` gives where no database is on: an error of the compiler.
+/// Does not compile: no database feature is enabled for `within = ..`.
 #[cfg(not(feature = "_sql"))]
 pub fn within(connection: &mut impl NoSqlConnection) -> Within<'_> {
     match connection.none() {}

@@ -44,7 +44,7 @@ impl From<Policy> for Numbers {
 }
 
 impl Numbers {
-    /// The policy that holds for a rule of a function, by the policies of a limiter, if it has any. `None` if there is none by the name.
+    /// Returns the policy that holds for a rule of a function, by the policies of a limiter, if it has any. `None` if there is none by the name.
     #[inline]
     pub(crate) fn policy(&self, policies: Option<&Policies>, method: &Method, place: u8) -> Option<Policy> {
         match (self, policies) {
@@ -114,7 +114,7 @@ pub(crate) struct RegisteredRule {
 }
 
 impl RegisteredRule {
-    /// The policy that holds for it, as far as it is known.
+    /// Returns the policy that holds for it, as far as it is known.
     pub(crate) fn policy(&self, policies: &Policies) -> Option<Policy> {
         let method = self.site.method();
         match self.numbers {
@@ -123,13 +123,13 @@ impl RegisteredRule {
         }
     }
 
-    /// Whether the numbers have counters of their own, unless one of these policies takes their place.
+    /// Returns `true` if the numbers have counters of their own, unless one of these policies takes their place.
     #[cfg(any(feature = "admin", feature = "_sql"))]
     pub(crate) fn counts_by_numbers(&self, policies: &Policies) -> bool {
         self.by_numbers && policies.of(self.site.method(), self.place).is_none()
     }
 
-    /// The entry of the policies that it goes by, or would.
+    /// Returns the entry of the policies that it goes by, or would.
     fn entry(&self) -> Cow<'static, str> {
         match (self.numbers, self.site.method().name(), suffix(self.place)) {
             (Some(Numbers::Named(name)), ..) | (_, name, "") => Cow::Borrowed(name),
@@ -142,7 +142,7 @@ fn sites() -> Vec<&'static Site> {
     SITES.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// The rules of all annotated functions and layers, those whose numbers have counters of their own once for each set of numbers that was
+/// Returns the rules of all annotated functions and layers, those whose numbers have counters of their own once for each set of numbers that was
 /// called with, in the order of their names and of where they stand.
 pub(crate) fn rules() -> impl Iterator<Item = RegisteredRule> {
     let mut sites = sites();
@@ -168,7 +168,7 @@ pub(crate) fn rules() -> impl Iterator<Item = RegisteredRule> {
     })
 }
 
-/// Whether another annotated function was given the name of this one.
+/// Returns `true` if another annotated function was given the name of this one.
 pub(crate) fn shares_its_name(site: &'static Site) -> bool {
     let is_another = |other: &&'static Site| !std::ptr::eq(*other, site) && other.place().is_some();
     sites()
@@ -177,7 +177,7 @@ pub(crate) fn shares_its_name(site: &'static Site) -> bool {
         .any(|other| other.is_named_as(site))
 }
 
-/// The counters that calls of this process had by the numbers of a rule, of all functions by this name.
+/// Returns the counters that calls of this process had by the numbers of a rule, of all functions by this name.
 pub(crate) fn counters_by_numbers(key: Key) -> impl Iterator<Item = Key> {
     sites().into_iter().flat_map(move |site| {
         // Most have none, and their names need not be found for that.
@@ -206,7 +206,7 @@ pub(crate) fn warn_of_unused(policies: &Policies) {
     }
 }
 
-/// A line for each pair of functions of one name whose rules in the same place have unlike policies, as far as these are known: they share
+/// Returns a line for each pair of functions of one name whose rules in the same place have unlike policies, as far as these are known: they share
 /// a counter, or are meant to.
 pub(crate) fn unlike(policies: &Policies) -> Vec<String> {
     let mut first: BTreeMap<(&str, u8), (RegisteredRule, Policy)> = BTreeMap::new();
@@ -235,7 +235,7 @@ pub(crate) fn unlike(policies: &Policies) -> Vec<String> {
     unlike
 }
 
-/// A line for each function or layer that asks for a policy that is not among these.
+/// Returns a line for each function or layer that asks for a policy that is not among these.
 pub(crate) fn missing(policies: &Policies) -> Vec<String> {
     let missing = rules().filter_map(|rule| match rule.numbers {
         Some(Numbers::Named(name)) if policies.get(name).is_none() => {

@@ -12,7 +12,7 @@ use crate::type_name::without_lifetimes;
 /// Tells the name of a type.
 pub type TypeName = fn() -> &'static str;
 
-/// The type of a closure, by which it tells the function around it.
+/// Returns the function that names the type of a closure. The name contains the path of the enclosing function.
 #[must_use]
 pub const fn type_name<F: Copy>(_here: F) -> TypeName {
     std::any::type_name::<F>
@@ -81,7 +81,7 @@ impl Site {
         self.rules
     }
 
-    /// The module and the line of the attribute; `None` of a layer.
+    /// Returns the module and the line of the attribute; `None` of a layer.
     pub(crate) fn place(&self) -> Option<(&'static str, u32)> {
         self.place.get().copied()
     }
@@ -117,7 +117,7 @@ impl Site {
         method
     }
 
-    /// Whether each set of numbers of this rule has counters of its own: where they are those of one instance of a generic function,
+    /// Returns `true` if each set of numbers of this rule has counters of its own: where they are those of one instance of a generic function,
     /// which `here` tells by the name of a closure in it. It is so of all its instances, in each process alike.
     pub(crate) fn counts_by_numbers(&'static self, ordinal: u8, numbers: Policy, here: TypeName) -> bool {
         let is_generic = *self
@@ -129,12 +129,12 @@ impl Site {
         is_generic
     }
 
-    /// Whether both were given one name.
+    /// Returns `true` if both sites have the same `name = ".."`.
     pub(crate) fn is_named_as(&self, other: &Self) -> bool {
         self.name.is_some() && self.name == other.name
     }
 
-    /// Whether another annotated function was given the name of this one, which `find` finds out once.
+    /// Returns `true` if another annotated function was given the name of this one, which `find` finds out once.
     #[inline]
     pub(crate) fn shares_its_name(&'static self, find: fn(&'static Self) -> bool) -> bool {
         *self.shares_its_name.get_or_init(|| find(self))
@@ -152,7 +152,7 @@ impl Site {
         }
     }
 
-    /// The numbers that calls of this process had counters of their own for, by the ordinals of their rules.
+    /// Returns the numbers that calls of this process had counters of their own for, by the ordinals of their rules.
     pub(crate) fn numbers(&self) -> Vec<(u8, Policy)> {
         self.numbers.read().unwrap_or_else(PoisonError::into_inner).clone()
     }

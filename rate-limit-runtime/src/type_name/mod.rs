@@ -60,7 +60,7 @@ impl<'a> Reader<'a> {
         (reader.at == text.len()).then_some(reader)
     }
 
-    /// A type, a constant argument, or the path of an item.
+    /// Reads a type, a constant argument, or the path of an item.
     fn ty(&mut self) -> Option<()> {
         if self.depth == MAX_DEPTH {
             return None;
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
         self.path()
     }
 
-    /// `for<'a>`, which binds lifetimes alone.
+    /// Reads `for<'a>`, which binds lifetimes only.
     fn binder(&mut self) -> Option<()> {
         self.spaces();
         let start = self.at;
@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// What follows `dyn`: `A + B + 'a`.
+    /// Reads the bounds after `dyn`: `A + B + 'a`.
     fn bounds(&mut self) -> Option<()> {
         let bound = |reader: &mut Self| {
             reader.binder()?;
@@ -143,7 +143,7 @@ impl<'a> Reader<'a> {
         ["fn", "unsafe", "extern"].iter().any(|word| self.starts(word))
     }
 
-    /// `unsafe extern "C" fn(u8, ...) -> u8`.
+    /// Reads a function pointer: `unsafe extern "C" fn(u8, ...) -> u8`.
     fn function(&mut self) -> Option<()> {
         self.keyword("unsafe");
         if self.keyword("extern") {
@@ -155,7 +155,7 @@ impl<'a> Reader<'a> {
         self.parameters()
     }
 
-    /// What follows `(` of a function.
+    /// Reads the parameters of a function pointer, after their `(`.
     fn parameters(&mut self) -> Option<()> {
         self.list(")")?;
         if self.eat("->") {
@@ -164,7 +164,7 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// `a::B<T>::c`, `<A as Tr>::c`, `a::<impl Tr for A>::c`, `a::b::{{closure}}`.
+    /// Reads a path: `a::B<T>::c`, `<A as Tr>::c`, `a::<impl Tr for A>::c`, `a::b::{{closure}}`.
     fn path(&mut self) -> Option<()> {
         self.spaces();
         if self.eat("<") {
@@ -198,7 +198,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A type, or two with this word between them, and the bracket that closes.
+    /// Reads a type, or two with the word `between` them, and the closing bracket.
     fn impl_header(&mut self, between: &str) -> Option<()> {
         self.ty()?;
         if self.keyword(between) {
@@ -207,7 +207,7 @@ impl<'a> Reader<'a> {
         self.expect(">")
     }
 
-    /// A name, a number, or what the compiler puts in braces: `{{closure}}`, `{impl#0}`, `{i32::MIN}`.
+    /// Reads a name, a number, or a placeholder of the compiler: `{{closure}}`, `{impl#0}`, `{i32::MIN}`.
     fn word(&mut self) -> Option<()> {
         let start = self.at;
         let mut open = 0_u32;
@@ -227,7 +227,7 @@ impl<'a> Reader<'a> {
         (open == 0 && self.at > start).then_some(())
     }
 
-    /// What follows the bracket of a list, up to and with the one that closes it.
+    /// Reads the elements of a list and its closing bracket.
     fn list(&mut self, close: &str) -> Option<()> {
         let open = self.at - 1;
         let element = |reader: &mut Self| {
@@ -271,7 +271,7 @@ impl<'a> Reader<'a> {
         Some(lifetimes.is_none() || kept.is_some())
     }
 
-    /// Whether a lifetime is next, which is then read.
+    /// Reads a lifetime. Returns `false` if none is next.
     fn lifetime(&mut self) -> bool {
         let Some(name) = self.rest().strip_prefix('\'') else {
             return false;
@@ -292,7 +292,7 @@ impl<'a> Reader<'a> {
         self.at = self.text.len() - self.rest().trim_start_matches(' ').len();
     }
 
-    /// Whether this is next, which is then read.
+    /// Reads this token. Returns `false` if another one is next.
     fn eat(&mut self, token: &str) -> bool {
         let rest = self.rest().trim_start_matches(' ');
         let found = rest.starts_with(token);
@@ -320,7 +320,7 @@ const fn is_in_word(c: char) -> bool {
     !c.is_ascii() || c.is_ascii_alphanumeric() || matches!(c, '_' | '#')
 }
 
-/// The length of the character or text that begins here with its quote, as it is written in source. `None` if it is not one.
+/// Returns the length of the character or text that begins here with its quote, as it is written in source. `None` if it is not one.
 fn quoted(text: &str) -> Option<usize> {
     let mut chars = text.char_indices();
     let (_, quote) = chars.next()?;

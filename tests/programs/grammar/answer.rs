@@ -104,7 +104,7 @@ impl Out {
     }
 }
 
-/// A `u32` of what is in scope.
+/// Returns an expression of type `u32` over the bindings in scope.
 pub fn number(g: &mut Grammar, scope: &[Binding]) -> String {
     let seen = (0..scope.len())
         .filter(|at| is_visible(scope, *at))
@@ -120,7 +120,7 @@ pub fn number(g: &mut Grammar, scope: &[Binding]) -> String {
     }
 }
 
-/// A value that drops: a new one, or one that is moved.
+/// Returns a value that drops: a new one, or one that is moved.
 fn droppable(g: &mut Grammar, scope: &[Binding]) -> String {
     let mut seen = (0..scope.len())
         .rev()
@@ -185,7 +185,7 @@ impl Answer {
         }
     }
 
-    /// The arrow and the type, or nothing for `()`.
+    /// Returns the arrow and the type, or nothing for `()`.
     pub fn arrow(&self) -> String {
         match self.form {
             Form::Value(Out::Unit) => String::new(),
@@ -201,12 +201,12 @@ impl Answer {
         matches!(self.form, Form::Opaque(_))
     }
 
-    /// Whether it may be held while a call is settled without the future losing `Send`.
+    /// Returns `true` if it may be held while a call is settled without the future losing `Send`.
     pub fn is_send(&self) -> bool {
         !matches!(self.form, Form::Result(_, "Box<dyn Error>"))
     }
 
-    /// Whether it is one value, so that a tail without value says as much.
+    /// Returns `true` if it is one value, so that a tail without value says as much.
     pub fn is_unit(&self) -> bool {
         self.form == Form::Value(Out::Unit)
     }
@@ -219,7 +219,7 @@ impl Answer {
         }
     }
 
-    /// An `on_limit`, and whether there has to be one.
+    /// Returns an `on_limit`, and whether there has to be one.
     pub fn on_limit(&self) -> (&'static [&'static str], bool) {
         match self.form {
             Form::Result(_, "Fail") => (
@@ -251,7 +251,7 @@ impl Answer {
         }
     }
 
-    /// An expression of the type.
+    /// Returns an expression of the type.
     pub fn value(&self, g: &mut Grammar, scope: &[Binding]) -> String {
         match self.form {
             // A failure alone does not tell the type.

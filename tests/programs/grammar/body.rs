@@ -31,7 +31,7 @@ impl Place {
     }
 }
 
-/// Whether no later binding has the same name.
+/// Returns `true` if no later binding shadows this one.
 pub fn is_visible(scope: &[Binding], at: usize) -> bool {
     scope.iter().rposition(|other| other.name == scope[at].name) == Some(at)
 }
@@ -43,7 +43,7 @@ pub struct Body<'g> {
 }
 
 impl Body<'_> {
-    /// The lines of a whole body, without its braces. The bindings of `used` are used in any case.
+    /// Returns the lines of a whole body, without its braces. The bindings of `used` are used in any case.
     pub fn write(mut self, used: &[String]) -> Vec<String> {
         let mut lines = vec!["enter();".to_owned()];
         let used = self.scope.iter().filter(|binding| used.contains(&binding.name));
@@ -60,7 +60,7 @@ impl Body<'_> {
         lines
     }
 
-    /// Statements in a block of their own: what they bind is out of scope after it.
+    /// Returns statements in a block of their own: what they bind is out of scope after it.
     pub fn block(&mut self, count: u64, place: Place) -> Vec<String> {
         let outer = self.scope.len();
         let mut lines = Vec::new();
@@ -79,7 +79,7 @@ impl Body<'_> {
         self.answer.value(self.g, &self.scope)
     }
 
-    /// What the body ends with.
+    /// Returns what the body ends with.
     fn tail(&mut self) -> Vec<String> {
         let value = self.value();
         if self.answer.is_unit() && self.g.one_in(2) {
@@ -119,7 +119,7 @@ impl Body<'_> {
         }
     }
 
-    /// A binding in scope for which `wanted` holds.
+    /// Returns a binding in scope for which `wanted` holds.
     pub fn find(&mut self, wanted: impl Fn(&Binding) -> bool) -> Option<usize> {
         let found: Vec<usize> = (0..self.scope.len())
             .filter(|at| is_visible(&self.scope, *at) && wanted(&self.scope[*at]) && !self.scope[*at].is_ignored())

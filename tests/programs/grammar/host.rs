@@ -52,13 +52,13 @@ impl Host {
         text.lines().map(str::to_owned).collect()
     }
 
-    /// The beginning of an `impl`.
+    /// Returns the beginning of an `impl`.
     pub fn header(&self, of: Option<&str>) -> String {
         let of = of.map(|of| format!("{of} for ")).unwrap_or_default();
         format!("impl{} {of}Host{}", self.declared, self.used)
     }
 
-    /// The type in a call.
+    /// Returns the type in a call.
     pub fn called(&self) -> String {
         format!("Host::{}", self.given).trim_end_matches("::").to_owned()
     }

@@ -45,7 +45,7 @@ pub struct Reach<'a> {
     pub bindings: &'a [Binding],
     /// How many attributes may be stacked.
     pub stacked: u64,
-    /// Whether the numbers are those of the trait.
+    /// `true` if the rule takes its numbers from the trait of the `impl`.
     pub inherits: bool,
     /// The number that `name` is made of.
     pub number: u64,
@@ -133,7 +133,7 @@ pub fn limits(g: &mut Grammar, answer: &Answer, reach: Reach<'_>) -> Limits {
     limits
 }
 
-/// The arguments that say how many calls are admitted.
+/// Returns the arguments that say how many calls are admitted.
 fn numbers(g: &mut Grammar) -> (Vec<String>, Rule) {
     let cost = if g.one_in(6) { 2 } else { 1 };
     let rule = Rule {
@@ -164,7 +164,7 @@ fn numbers(g: &mut Grammar) -> (Vec<String>, Rule) {
     (arguments, rule)
 }
 
-/// The other arguments of one limit.
+/// Returns the other arguments of one limit.
 fn options(g: &mut Grammar, answer: &Answer, reach: Reach<'_>, rule: &mut Rule, used: &mut Vec<String>) -> Vec<String> {
     let mut arguments = vec![format!("key = {}", key(g, reach, used))];
     if rule.cost == 2 {

@@ -61,13 +61,13 @@ impl Grammar {
         }
     }
 
-    /// A name that nothing else has.
+    /// Returns a name that nothing else has.
     fn fresh(&mut self, prefix: &str) -> String {
         self.names += 1;
         format!("{prefix}{}", self.names)
     }
 
-    /// A droppable value, by a name that its events tell.
+    /// Returns a droppable value, by a name that its events tell.
     fn made(&mut self, prefix: &str) -> String {
         format!("D::new(\"{}\")", self.fresh(prefix))
     }

@@ -100,12 +100,12 @@ impl Parameter {
         }
     }
 
-    /// Whether a future that owns it has to say so by a lifetime.
+    /// Returns `true` if a future that owns it has to say so by a lifetime.
     pub fn is_captured(&self) -> bool {
         self.borrows || self.generic.is_some() || self.ty.starts_with("impl")
     }
 
-    /// A parameter that borrows an owner for as long as the call.
+    /// Returns a parameter that borrows an owner for as long as the call.
     fn borrowing(mut self, owner: String) -> Self {
         self.owner = Some(owner);
         self.borrows = true;
@@ -113,7 +113,7 @@ impl Parameter {
     }
 }
 
-/// A reference that the function may return.
+/// Returns a reference that the function may return.
 pub fn lasting(g: &mut Grammar) -> Parameter {
     let (name, owner, value) = (g.fresh("lent"), g.fresh("owner"), g.made("p"));
     Parameter::new(&name, "&'a D", format!("&{owner}"))
@@ -145,7 +145,7 @@ pub fn parameter(g: &mut Grammar) -> Parameter {
     parameter
 }
 
-/// A pattern for one droppable value, and what it binds.
+/// Returns a pattern for one droppable value, and what it binds.
 fn sub(g: &mut Grammar) -> (String, Option<Binding>) {
     let name = g.fresh("a");
     let forms = if g.refers { 8 } else { 6 };
@@ -159,7 +159,7 @@ fn sub(g: &mut Grammar) -> (String, Option<Binding>) {
     }
 }
 
-/// Whether a value that a pattern for a part leaves where it was outlives what it binds.
+/// Returns `true` if a value that a pattern for a part leaves where it was outlives what it binds.
 fn leaves(pattern: &str) -> bool {
     pattern == "_" || pattern.starts_with("ref ")
 }

@@ -49,7 +49,7 @@ impl Place {
         matches!(self, Self::TraitDefault | Self::Trait)
     }
 
-    /// Whether the function is called on a type.
+    /// Returns `true` if the function is called on a type.
     pub fn is_of_type(self) -> bool {
         !matches!(self, Self::Free | Self::MacroTokens | Self::MacroFragments)
     }
@@ -77,7 +77,7 @@ pub struct Function {
     pub lifetime: bool,
     /// Whether a boxed future goes by its usual name.
     pub by_alias: bool,
-    /// What is done before a future is made.
+    /// The statements before the `async` block in a function that returns a future.
     pub before: Vec<String>,
     /// What an `impl Future` says of itself beside its output.
     pub bound: &'static str,
@@ -210,7 +210,7 @@ fn parameters(g: &mut Grammar, place: Place, answer: &Answer) -> Vec<Parameter> 
     parameters
 }
 
-/// What a body can use.
+/// Returns what a body can use.
 fn scope(place: Place, receiver: Option<&Receiver>, parameters: &[Parameter]) -> Vec<Binding> {
     let given = parameters.iter().filter(|parameter| parameter.argument.is_some());
     let mut scope: Vec<Binding> = given.flat_map(|parameter| parameter.bindings.clone()).collect();
@@ -221,7 +221,7 @@ fn scope(place: Place, receiver: Option<&Receiver>, parameters: &[Parameter]) ->
     scope
 }
 
-/// What a function that returns a future does before it makes it.
+/// Returns what a function that returns a future does before it makes it.
 fn before(g: &mut Grammar, scope: &mut [Binding], used: &[String]) -> Vec<String> {
     let mut lines = Vec::new();
     if !g.refers && g.one_in(2) {
@@ -235,7 +235,7 @@ fn before(g: &mut Grammar, scope: &mut [Binding], used: &[String]) -> Vec<String
     lines
 }
 
-/// An attribute of others, or none.
+/// Returns an attribute of others, or none.
 fn neighbour(g: &mut Grammar, form: Form) -> Option<&'static str> {
     let all = [
         "/// Documented.",
@@ -253,7 +253,7 @@ fn neighbour(g: &mut Grammar, form: Form) -> Option<&'static str> {
 }
 
 impl Function {
-    /// Whether what it takes may drop in another order with the attribute. What is bound to nothing drops after a body that is moved
+    /// Returns `true` if what it takes may drop in another order with the attribute. What is bound to nothing drops after a body that is moved
     /// into a block, and an `async` block drops what it captures in the order in which that is first mentioned, where the arguments of
     /// the attribute are mentioned before the body. `#[instrument]` makes such a block.
     fn drops_in_any_order(&self) -> bool {
@@ -264,7 +264,7 @@ impl Function {
             || self.is_instrumented()
     }
 
-    /// Whether the body has to be within a block, so that something can follow it.
+    /// Returns `true` if the body has to be within a block, so that something can follow it.
     fn is_wrapped(&self) -> bool {
         self.limits.settle() || self.answer.is_response()
     }

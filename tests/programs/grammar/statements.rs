@@ -9,7 +9,7 @@ use super::parameter::{Binding, Kind};
 /// How often another statement is tried where one cannot be written.
 const TRIES: u32 = 4;
 
-/// Lines around others.
+/// Encloses lines in others.
 fn around(before: impl Into<String>, lines: Vec<String>, after: impl Into<String>) -> Vec<String> {
     let mut all = vec![before.into()];
     all.extend(lines);
@@ -232,7 +232,7 @@ impl Body<'_> {
         }
     }
 
-    /// Temporaries, which the editions drop at different times.
+    /// Returns temporaries, which the editions drop at different times.
     fn temporary(&mut self, place: Place) -> Vec<String> {
         let (made, other) = (self.g.made("temp"), self.g.made("temp"));
         match self.g.random.below(7) {
@@ -261,7 +261,7 @@ impl Body<'_> {
         }
     }
 
-    /// What is written less often.
+    /// Returns what is written less often.
     fn odd(&mut self, place: Place) -> Vec<String> {
         let (name, made, other) = (self.g.fresh("odd"), self.g.made("o"), self.g.made("o"));
         let lines: &[&str] = match self.g.random.below(10) {

@@ -13,7 +13,7 @@ impl Function {
             .collect()
     }
 
-    /// Whether the attribute stands on the block that the function is in.
+    /// Returns `true` if the attribute stands on the block that the function is in.
     fn on_block(&self) -> bool {
         matches!(self.place, Place::Impl | Place::TraitImpl | Place::Trait | Place::Heir)
     }
@@ -84,7 +84,7 @@ impl Function {
         format!("{visibility}{keyword}fn f{generics}({inputs}){arrow}{conditions}")
     }
 
-    /// The function with what stands on it.
+    /// Returns the function with what stands on it.
     fn written(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.above.iter().map(|line| (*line).to_owned()).collect();
         if !self.on_block() {
@@ -110,7 +110,7 @@ impl Function {
         lines
     }
 
-    /// The function in what it stands in.
+    /// Returns the function in what it stands in.
     pub fn around(&self) -> Vec<String> {
         let host = self.host.definition().into_iter();
         let block = |header: &str, lines: Vec<String>| {
@@ -178,7 +178,7 @@ impl Function {
         }
     }
 
-    /// A function that nothing calls.
+    /// Returns a function that nothing calls.
     fn idle(&self) -> Vec<String> {
         let limit = format!("{LIMIT}#[limit_per_time(key = 1)]");
         [
@@ -192,7 +192,7 @@ impl Function {
         .to_vec()
     }
 
-    /// The function made of an expression, types, patterns and a block that a macro was given.
+    /// Returns the function made of an expression, types, patterns and a block that a macro was given.
     fn by_fragments(&self) -> Vec<String> {
         let parameters: Vec<&Parameter> = self.parameters.iter().filter(|p| p.argument.is_some()).collect();
         let (generics, conditions) = self.generics();
@@ -221,7 +221,7 @@ impl Function {
         lines
     }
 
-    /// What calls it.
+    /// Returns the function that calls the generated function.
     pub fn glue(&self) -> Vec<String> {
         let mut lines = vec![
             "#[allow(warnings, clippy::all, clippy::pedantic, clippy::nursery)]".to_owned(),

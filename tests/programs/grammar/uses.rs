@@ -7,12 +7,12 @@ impl Binding {
         self.state == State::Whole
     }
 
-    /// Whether its name says that it is not used.
+    /// Returns `true` if its name says that it is not used.
     pub fn is_ignored(&self) -> bool {
         self.name.starts_with('_')
     }
 
-    /// A statement that uses what is left of it.
+    /// Returns a statement that uses what is left of it.
     pub fn used(&self) -> Option<String> {
         let name = &self.name;
         Some(match (self.kind, self.state) {
@@ -34,7 +34,7 @@ impl Binding {
         })
     }
 
-    /// An expression of type `u32` that notes nothing.
+    /// Returns an expression of type `u32` that notes nothing.
     pub fn number(&self) -> Option<String> {
         let name = &self.name;
         if !self.is_whole() {
@@ -53,12 +53,12 @@ impl Binding {
         })
     }
 
-    /// Whether it may be a `dyn Touch`.
+    /// Returns `true` if it may be a `dyn Touch`.
     fn is_dynamic(&self) -> bool {
         self.kind == Kind::Shared && self.name.starts_with('r')
     }
 
-    /// The expressions that a key can be made of it.
+    /// Returns the expressions that a key can be made of it.
     pub fn keys(&self) -> Vec<String> {
         let name = &self.name;
         let of = |forms: &[&str]| forms.iter().map(|form| form.replace("NAME", name)).collect();

@@ -22,7 +22,7 @@ pub trait Show {
         true
     }
 
-    /// Whether it says that the call was refused, or `None` where it cannot.
+    /// Returns `true` if it says that the call was refused, or `None` where it cannot.
     fn refused(&self) -> Option<bool> {
         None
     }

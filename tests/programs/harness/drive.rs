@@ -61,7 +61,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Whether a call that ended is given back.
+    /// Returns `true` if a call that ended is given back.
     fn gives_back(&self, succeeded: bool) -> bool {
         match self.settle {
             Settle::Never => false,
@@ -70,7 +70,7 @@ impl Rule {
         }
     }
 
-    /// How many calls it admits after `before` that panicked and one that ended.
+    /// Returns how many calls it admits after `before` that panicked and one that ended.
     fn admits_after(&self, before: u32, succeeded: bool) -> u32 {
         let counted = match (self.gives_back(succeeded), self.settle) {
             (true, Settle::ResetOnSuccess) => 0,
@@ -163,7 +163,7 @@ pub trait NotSend {
 
 impl<T> NotSend for Probe<T> {}
 
-/// The events of one call, to its end or its panic.
+/// Returns the events of one call, to its end or its panic.
 fn events(glue: Glue, limiter: Option<&Limiter>, input: u32, mode: Mode) -> Vec<String> {
     set_input(input);
     take_events();
@@ -197,7 +197,7 @@ fn drops_of_arguments(events: &[String]) -> Vec<String> {
 }
 
 impl Case {
-    /// What is not the same, the first of it.
+    /// Returns the first difference as an error.
     fn check(&self) -> Result<(), String> {
         for input in INPUTS {
             for mode in MODES {
