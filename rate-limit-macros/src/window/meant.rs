@@ -50,7 +50,7 @@ pub(crate) fn meant(text: &str) -> Option<String> {
     written(micros?)
 }
 
-/// Reads `h:mm:ss` in seconds. `10:00` is not read, since it may be minutes or hours.
+/// Reads `h:mm:ss`, and returns microseconds. `10:00` is not read, since it may be minutes or hours.
 fn clock(text: &str) -> Option<u64> {
     let fields: Vec<u64> = text.split(':').map(str::parse).collect::<Result<_, _>>().ok()?;
     let [hours, minutes, seconds] = fields[..] else {
