@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::case::{Case, Side};
-use crate::grammar::{Edition, Rule};
+use crate::grammar::Edition;
 use crate::lints;
+use crate::rule::Rule;
 use crate::toolchain::{Compiled, Diagnostic, Toolchain};
 
 /// How often cases that do not compile are left out and the others tried again.

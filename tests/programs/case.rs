@@ -1,6 +1,6 @@
 //! A generated function, as it is with the attribute and without.
 
-use crate::grammar::Rule;
+use crate::rule::Rule;
 
 /// What a line begins with that is the attribute in the one and a comment in the other.
 pub const LIMIT: &str = "@limited ";

@@ -9,6 +9,8 @@ mod grammar;
 mod lints;
 #[path = "../support/random.rs"]
 mod random;
+#[path = "harness/rule.rs"]
+mod rule;
 mod toolchain;
 
 use std::path::Path;

@@ -3,22 +3,7 @@
 use super::Grammar;
 use super::answer::Answer;
 use super::parameter::{Binding, Kind};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Settle {
-    Never,
-    ResetOnSuccess,
-    RefundOnSuccess,
-    RefundOnError,
-}
-
-pub struct Rule {
-    pub count: u64,
-    pub cost: u64,
-    pub settle: Settle,
-    /// Whether it refuses nothing.
-    pub observes: bool,
-}
+use crate::rule::{Rule, Settle};
 
 /// The attributes of one function, the outermost first.
 pub struct Limits {
@@ -137,7 +122,7 @@ pub fn limits(g: &mut Grammar, answer: &Answer, reach: Reach<'_>) -> Limits {
 fn numbers(g: &mut Grammar) -> (Vec<String>, Rule) {
     let cost = if g.one_in(6) { 2 } else { 1 };
     let rule = Rule {
-        count: cost + g.random.below(4 - cost),
+        count: cost + g.random.below(u64::from(4 - cost)) as u32,
         cost,
         settle: Settle::Never,
         observes: false,

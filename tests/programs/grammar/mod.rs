@@ -13,7 +13,6 @@ mod statements;
 mod text;
 mod uses;
 
-pub use self::limit::Rule;
 pub use self::shape::case;
 
 use crate::random::Random;

@@ -10,6 +10,7 @@ use std::task::{Context, Poll, Waker};
 use rate_limit::{Limiter, ManualClock, MemoryStore, Store};
 
 use super::answers::Show;
+use super::rule::{Rule, Settle};
 use super::store::{NotingStore, SETTLED};
 use super::record::{BODY, PANIC, note, set_denies, set_input, set_skips, take_events};
 
@@ -41,23 +42,6 @@ const MODES: [Mode; 4] = [Mode::Finish, Mode::Unpolled, Mode::Polls(1), Mode::Po
 struct Answer {
     succeeds: bool,
     refused: Option<bool>,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-pub enum Settle {
-    Never,
-    ResetOnSuccess,
-    RefundOnSuccess,
-    RefundOnError,
-}
-
-/// One limit of a function.
-pub struct Rule {
-    pub count: u32,
-    pub cost: u32,
-    pub settle: Settle,
-    /// Whether it refuses nothing.
-    pub observes: bool,
 }
 
 impl Rule {

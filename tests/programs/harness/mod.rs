@@ -3,6 +3,7 @@
 mod answers;
 mod drive;
 mod record;
+mod rule;
 mod store;
 mod values;
 
@@ -24,6 +25,7 @@ pub use tracing::instrument;
 pub use self::answers::*;
 pub use self::drive::*;
 pub use self::record::*;
+pub use self::rule::*;
 pub use self::values::*;
 
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
